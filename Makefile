@@ -1,0 +1,63 @@
+# Needs GNU make and Go; `interop` also needs Node.js, `check` a C compiler for the race detector.
+
+SHELL     := /bin/sh
+GO        ?= go
+LINTER    := .build/golangci-lint
+FUZZTIME  ?= 10s
+BENCH     ?= .
+
+.PHONY: help check fmt format vet lint test interop node-servers bench fuzz build clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+
+check: format vet lint test ## Everything that a change must pass: format, vet, lint, tests with -race
+
+fmt: $(LINTER) ## Format all Go files
+	$(LINTER) fmt
+
+format: $(LINTER) ## Fail if a Go file is not formatted
+	$(LINTER) fmt --diff
+
+vet: ## go vet for Linux, Windows and macOS, and of the interop module
+	GOOS=linux $(GO) vet ./...
+	GOOS=windows $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	$(GO) -C interop vet ./...
+
+lint: $(LINTER) ## golangci-lint on both modules
+	$(LINTER) run ./...
+	cd interop && ../$(LINTER) run --config ../.golangci.yml ./...
+
+test: ## All tests with the race detector, the architecture tests among them
+	$(GO) test -race ./...
+
+interop: node-servers ## Tests against servers that others wrote (Node and Go)
+	$(GO) -C interop test -race -count=1 ./...
+
+node-servers: interop/node_modules/.package-lock.json ## Install the Node servers of the interop tests
+
+interop/node_modules/.package-lock.json: interop/package.json interop/package-lock.json
+	cd interop && npm ci --ignore-scripts
+	@touch $@
+
+bench: ## Benchmarks, e.g. make bench BENCH=RoundTrip
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## Every fuzz test for FUZZTIME (10s) each
+	@grep -rHo --include='*_test.go' --exclude-dir=node_modules '^func Fuzz[A-Za-z0-9_]*' . | \
+	while IFS=: read -r file func; do \
+		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+	done
+
+build: ## Build bin/mcpwire
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcpwire ./cmd/mcpwire
+
+clean: ## Remove what was built and installed
+	rm -rf bin .build interop/node_modules
+
+# The linter is pinned by tools/go.mod and built once for each version of that file.
+$(LINTER): tools/go.mod tools/go.sum
+	$(GO) -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
