@@ -56,7 +56,7 @@ type Options struct {
 	// OnRenewed is told that the server had forgotten the HTTP session and a new one was opened, so that lists may have
 	// changed. ctx is done when the client is closed; Close waits for OnRenewed unless it is called with ctx.
 	OnRenewed func(ctx context.Context)
-	// OnClose is told once that the connection has ended: nil after Close, otherwise why.
+	// OnClose is told once that a connection that Connect had returned has ended: nil after Close, otherwise why.
 	OnClose func(err error)
 	// Logger gets what is odd but harmless (nil: discarded). Its handler must be quick.
 	Logger *slog.Logger
@@ -101,7 +101,7 @@ func Connect(ctx context.Context, t transport.Transport, o Options) (*Client, er
 	}
 	c.era = &session{client: c}
 	c.base, c.end = context.WithCancel(context.WithValue(context.Background(), callbackKey{}, c))
-	l, err := c.open(ctx, true)
+	l, err := c.open(ctx)
 	if err != nil {
 		c.end()
 		return nil, err

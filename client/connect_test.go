@@ -149,7 +149,7 @@ func TestTheCallerCanGiveUpConnecting(t *testing.T) {
 func TestAServerThatDiesInTheHandshakeIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reason := errors.New("exit status 2")
-		closed := make(chan error, 2)
+		closed := make(chan error, 1)
 		start := time.Now()
 		_, err := client.Connect(t.Context(), transporttest.NewMemory(func(s *transporttest.Server) {
 			s.Read()
@@ -158,8 +158,8 @@ func TestAServerThatDiesInTheHandshakeIsReportedAtOnce(t *testing.T) {
 		if !errors.Is(err, transport.ErrClosed) || !errors.Is(err, reason) || time.Since(start) != 0 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if err := <-closed; !errors.Is(err, reason) || len(closed) != 0 {
-			t.Errorf("OnClose was told %v, and %d times more", err, len(closed))
+		if len(closed) != 0 {
+			t.Errorf("OnClose was told %v of a connection that never was", <-closed)
 		}
 	})
 }
@@ -219,4 +219,48 @@ func TestNotificationsReachTheHost(t *testing.T) {
 			t.Errorf("got %s", method)
 		}
 	})
+}
+
+func TestTheHostIsToldOnceThatTheLineHasEnded(t *testing.T) {
+	reason := errors.New("exit status 2")
+	for _, row := range []struct {
+		name string
+		end  func(t *testing.T, c *client.Client, dies chan struct{})
+		want error // nil: OnClose is told nil
+	}{
+		{"by Close", func(t *testing.T, c *client.Client, _ chan struct{}) { t.Helper(); closeClient(t, c) }, nil},
+		{"by the server", func(_ *testing.T, _ *client.Client, dies chan struct{}) { close(dies) }, reason},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				closed := make(chan error, 2)
+				dies := make(chan struct{})
+				c, err := client.Connect(t.Context(), transporttest.NewMemory(func(s *transporttest.Server) {
+					go func() {
+						select {
+						case <-dies:
+							s.End(reason)
+						case <-s.Done():
+						}
+					}()
+					(&fake{}).serve(s)
+				}), client.Options{OnClose: func(err error) { closed <- err }})
+				if err != nil || c.Err() != nil {
+					t.Fatal(err, c.Err())
+				}
+				row.end(t, c, dies)
+				<-c.Done()
+				if got := <-closed; !errors.Is(got, row.want) || (got == nil) != (row.want == nil) {
+					t.Errorf("OnClose was told %v", got)
+				}
+				if err := c.Err(); !errors.Is(err, transport.ErrClosed) || row.want != nil && !errors.Is(err, row.want) {
+					t.Errorf("Err is %v", err)
+				}
+				closeClient(t, c)
+				if len(closed) != 0 {
+					t.Error("OnClose was told twice")
+				}
+			})
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,23 +20,27 @@ type line struct {
 	peer   *rpc.Peer
 	server Server
 
-	inUse atomic.Bool // its end is the client's end, unless only the session was lost
+	mu       sync.Mutex
+	inUse    bool // its end is the client's end, unless only the session was lost
+	ended    bool // OnEnd and OnClose of the peer have been called
+	closed   bool
+	endError error
+	gone     chan struct{} // closed with closed
 
 	standing chan struct{} // closed when the standing stream stands or there will be none; nil if none is wanted
 	awaited  atomic.Bool   // a call has waited for it
 	gaveUp   atomic.Bool   // listening has ended and may be tried again
 }
 
-// open opens a connection and shakes hands. The first line's end is told to the host even while it is being opened.
-func (c *Client) open(ctx context.Context, first bool) (*line, error) {
+// open opens a connection and shakes hands. Until the line is used, nobody but the caller of open is told of its end.
+func (c *Client) open(ctx context.Context) (*line, error) {
 	connecting := ctx
 	if d := c.options.ConnectTimeout; d > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, d, &transport.TimeoutError{What: "connect", After: d})
 		defer cancel()
 		connecting = bounded
 	}
-	l := &line{}
-	l.inUse.Store(first)
+	l := &line{gone: make(chan struct{})}
 	peer, err := rpc.Open(connecting, c.transport, rpc.Options{
 		Server:         c.options.Server,
 		StringIDs:      c.options.StringIDs,
@@ -77,7 +82,6 @@ func (c *Client) explain(ctx context.Context, peer *rpc.Peer, err error) error {
 
 // use makes a line the one in use.
 func (c *Client) use(l *line) {
-	l.inUse.Store(true)
 	wanted := c.options.OnNotification != nil || c.options.OnRequest != nil
 	if wanted && l.peer.Conn().Traits().Standing {
 		l.standing = make(chan struct{})
@@ -86,8 +90,15 @@ func (c *Client) use(l *line) {
 	c.mu.Lock()
 	c.line = l
 	c.mu.Unlock()
-	if err := l.peer.Conn().Err(); err != nil {
-		c.lineEnded(l, err) // it has ended before it was in use
+	l.mu.Lock()
+	l.inUse = true
+	ended, closed, err := l.ended, l.closed, l.endError
+	l.mu.Unlock()
+	if ended {
+		c.lineEnded(l, err)
+	}
+	if closed {
+		c.lineClosed(l, err)
 	}
 }
 
@@ -150,23 +161,33 @@ func (c *Client) awaitStanding(ctx context.Context, l *line) {
 
 // lineEnded is told at once that a line has ended.
 func (c *Client) lineEnded(l *line, err error) {
-	if l.inUse.Load() && err != nil && !errors.Is(err, transport.ErrSessionLost) {
+	l.mu.Lock()
+	l.ended, l.endError = true, err
+	inUse := l.inUse
+	l.mu.Unlock()
+	if inUse && err != nil && !errors.Is(err, transport.ErrSessionLost) {
 		c.ended(err)
 	}
 }
 
+// lineClosed is told that a line has ended when its callbacks have run.
+func (c *Client) lineClosed(l *line, err error) {
+	l.mu.Lock()
+	l.closed = true
+	close(l.gone)
+	inUse := l.inUse
+	l.mu.Unlock()
+	if inUse && !errors.Is(err, transport.ErrSessionLost) && c.options.OnClose != nil {
+		c.options.OnClose(err)
+	}
+}
+
+// ended marks the client as ended; the first reason counts.
 func (c *Client) ended(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
 		c.err = err
 		close(c.done)
-	}
-}
-
-// lineClosed is told that a line has ended when its callbacks have run.
-func (c *Client) lineClosed(l *line, err error) {
-	if l.inUse.Load() && !errors.Is(err, transport.ErrSessionLost) && c.options.OnClose != nil {
-		c.options.OnClose(err)
 	}
 }

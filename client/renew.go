@@ -76,8 +76,7 @@ func (c *Client) renew(ctx context.Context, lost *line) (*line, error) {
 // reopen carries a renewal out.
 func (c *Client) reopen(lost *line, r *renewal) {
 	c.log.Info("the server has forgotten the session; a new one is opened")
-	_ = lost.peer.Close(c.base) // it has ended already
-	if r.line, r.err = c.open(c.base, false); r.err == nil {
+	if r.line, r.err = c.open(c.base); r.err == nil {
 		c.use(r.line)
 	}
 	c.mu.Lock()
@@ -87,4 +86,10 @@ func (c *Client) reopen(lost *line, r *renewal) {
 	if r.err == nil && c.options.OnRenewed != nil {
 		c.options.OnRenewed(c.base)
 	}
+	// Not before all of its calls have heard whether the server ran them.
+	select {
+	case <-lost.gone:
+	case <-c.base.Done():
+	}
+	_ = lost.peer.Close(c.base) // it has ended already
 }
