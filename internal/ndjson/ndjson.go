@@ -1,0 +1,201 @@
+// Package ndjson cuts a stream of bytes into lines, one JSON text each. It has no fixed limit on a line, copies nothing
+// that need not move, and holds no more than it must.
+package ndjson
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+)
+
+// DefaultLimit is the cap of a line in bytes: 64 MiB.
+const DefaultLimit = 64 << 20
+
+const (
+	firstBuffer = 4 << 10  // the size that a stream starts with
+	fullBuffer  = 64 << 10 // the size up to which a busy stream's buffer grows and which is held between lines
+	leastRead   = 1 << 10  // less room than this is not worth a read
+	idleReads   = 100      // so many empty reads in a row are an error
+)
+
+var bom = []byte("\xef\xbb\xbf")
+
+// A Reader reads lines. Lines end with LF; one CR before it is taken off, and a byte order mark at the very start of
+// the stream is skipped. The last line needs no LF. Lines that hold nothing but JSON's white space are left out.
+//
+// While a line grows its buffer doubles, so that for a moment up to twice the line is held; between lines at most
+// 64 KiB are. A Reader is for one goroutine.
+type Reader struct {
+	src   io.Reader
+	limit int
+	err   error // of src, to be returned when all lines before it have been
+
+	buf        []byte
+	start, end int // what has been read and not yet handed out is buf[start:end]
+	searched   int // buf[start:searched] is known to hold no LF
+	kept       int // buf[:kept] holds a line that somebody keeps: never to be written again
+	want       int // the size of the next buffer
+	begun      bool
+}
+
+// NewReader returns a Reader of src. limit is the cap of a line in bytes, without its end; 0 or less means
+// DefaultLimit.
+func NewReader(src io.Reader, limit int) *Reader {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	limit = min(limit, math.MaxInt/2) // so that sums with it stay in range
+	return &Reader{src: src, limit: limit, want: firstBuffer}
+}
+
+// Next returns the next line, which is never empty. Its memory is valid until the next call, or for ever if Keep is
+// called before. The error is a *LongLine, after which Next may be called again, or the error of the underlying reader,
+// which is final: io.EOF at the end. An unfinished line before another error than io.EOF is left out.
+func (r *Reader) Next() ([]byte, error) {
+	r.giveBack()
+	for {
+		if i := bytes.IndexByte(r.buf[r.searched:r.end], '\n'); i >= 0 {
+			line := r.cut(r.searched + i)
+			r.start = r.searched + i + 1
+			r.searched = r.start
+			switch {
+			case len(line) > r.limit:
+				return nil, tooLong(line, r.limit)
+			case !blank(line):
+				return line, nil
+			}
+			continue
+		}
+		r.searched = r.end
+		if r.err != nil {
+			return r.last()
+		}
+		if r.end-r.start > r.limit+1 { // one more, because a CR may yet turn out to belong to the line's end
+			return nil, r.skip()
+		}
+		r.fill()
+		r.skipMark()
+	}
+}
+
+// Keep leaves the memory of the line that Next has just returned to the caller.
+func (r *Reader) Keep() { r.kept = r.start }
+
+// cut returns buf[start:end] as a line. Its capacity ends with it, so that appending to it cannot reach what follows.
+func (r *Reader) cut(end int) []byte {
+	if end > r.start && r.buf[end-1] == '\r' {
+		end--
+	}
+	return r.buf[r.start:end:end]
+}
+
+// last returns what stands before the end of the stream.
+func (r *Reader) last() ([]byte, error) {
+	line := r.cut(r.end)
+	r.start = r.end
+	switch {
+	case !errors.Is(r.err, io.EOF):
+		return nil, r.err
+	case len(line) > r.limit:
+		return nil, tooLong(line, r.limit)
+	case blank(line):
+		return nil, r.err
+	}
+	return line, nil
+}
+
+// fill reads once, behind what the buffer holds. It never reads more than fullBuffer at once, so that little has to be
+// moved when a big buffer is given back.
+func (r *Reader) fill() {
+	r.room()
+	into := r.buf[r.end:min(len(r.buf), r.end+fullBuffer)]
+	for range idleReads {
+		n, err := r.src.Read(into)
+		r.end += n
+		r.err = err
+		if n == len(into) { // more is waiting
+			r.want = min(2*r.want, fullBuffer)
+		}
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	r.err = io.ErrNoProgress
+}
+
+// room makes room to read. Writing behind end never touches kept memory; whatever moves to the front would.
+func (r *Reader) room() {
+	unread, free := r.end-r.start, len(r.buf)-r.end
+	switch {
+	case unread == 0 && r.kept == 0 && len(r.buf) >= r.want:
+		r.move(r.buf)
+	case free >= leastRead:
+	case r.kept == 0 && unread <= len(r.buf)/2 && len(r.buf) >= r.want:
+		r.move(r.buf)
+	default:
+		r.move(make([]byte, max(r.want, min(2*unread, r.limit+2+fullBuffer))))
+	}
+}
+
+// giveBack lets go of a buffer that had to grow, once its line has been handed out.
+func (r *Reader) giveBack() {
+	if len(r.buf) > fullBuffer && r.start > 0 {
+		r.move(make([]byte, fullBuffer))
+	}
+}
+
+func (r *Reader) move(to []byte) {
+	n := copy(to, r.buf[r.start:r.end])
+	r.searched -= r.start
+	r.buf, r.start, r.end, r.kept = to, 0, n, 0
+}
+
+// skip reads to the end of a line that is above the cap.
+func (r *Reader) skip() error {
+	var line excerpt
+	for {
+		got := r.buf[r.start:r.end]
+		i := bytes.IndexByte(got, '\n')
+		if i >= 0 {
+			got = got[:i]
+		}
+		line.add(got)
+		r.start += len(got)
+		if i >= 0 {
+			r.start++ // the LF
+		}
+		r.searched = r.start
+		if i >= 0 || r.err != nil {
+			return line.finish(r.limit)
+		}
+		r.giveBack()
+		r.fill()
+	}
+}
+
+// skipMark skips a byte order mark at the very start of the stream, once it is clear whether there is one.
+func (r *Reader) skipMark() {
+	if r.begun {
+		return
+	}
+	got := r.buf[r.start:r.end]
+	switch {
+	case bytes.HasPrefix(got, bom):
+		r.start += len(bom)
+		r.searched = max(r.searched, r.start)
+	case r.err == nil && bytes.HasPrefix(bom, got):
+		return
+	}
+	r.begun = true
+}
+
+// blank reports whether a line holds nothing but JSON's white space.
+func blank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,78 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// minimal follows what login sets up and what programs need to find their files and to print in the user's language.
+var minimal = []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LC_*", "TZ", "XDG_*"}
+
+func envKey(name string) string { return name }
+
+func isPath(command string) bool { return strings.Contains(command, "/") }
+
+func runnable(path string, _ environment) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir(), unix.Access(path, unix.X_OK) != nil:
+		return "", errNotExecutable
+	}
+	return path, nil
+}
+
+func isBadFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
+
+// spawn starts the file at path as the leader of a new group.
+func spawn(path string, spec Spec, env []string, files []*os.File) (*group, *os.Process, error) {
+	proc, err := os.StartProcess(path, append([]string{spec.Command}, spec.Args...), &os.ProcAttr{
+		Dir: spec.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return &group{id: proc.Pid}, proc, nil
+}
+
+// A group is a process group. It is used by one goroutine, but for awaitEnd.
+type group struct {
+	id   int  // the leader's process id
+	gone bool // the group was seen empty: its id may be another's by now
+	system
+}
+
+// term asks all members to end, and reports that it makes sense to wait for them.
+func (g *group) term() bool {
+	g.signal(unix.SIGTERM)
+	return true
+}
+
+func (g *group) kill() { g.signal(unix.SIGKILL) }
+
+func (g *group) signal(sig unix.Signal) {
+	if !g.gone {
+		_ = unix.Kill(-g.id, sig) // a member that may not be signalled is found by empty
+	}
+}
+
+func (g *group) close() {}
+
+// wait reaps the leader.
+func (g *group) wait(proc *os.Process) State {
+	state, err := proc.Wait()
+	if err != nil {
+		return State{Code: -1}
+	}
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return State{Code: -1, Signal: unix.SignalName(status.Signal())}
+	}
+	return State{Code: state.ExitCode()}
+}

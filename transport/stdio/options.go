@@ -1,0 +1,95 @@
+// Package stdio carries a conversation over the pipes of a subprocess: one JSON-RPC message a line, in on its standard
+// output, out on its standard input (2025-11-25, transports, stdio). It starts the process, keeps what it writes to
+// standard error, and ends it with everything that it has started.
+package stdio
+
+import (
+	"context"
+	"time"
+
+	"mcpwire/internal/ndjson"
+	"mcpwire/internal/proc"
+	"mcpwire/transport"
+)
+
+// Defaults of Options, in bytes.
+const (
+	DefaultMaxMessage = ndjson.DefaultLimit // 64 MiB
+	DefaultMaxQueued  = 64 << 20            // 64 MiB
+	DefaultStderrTail = 32 << 10            // 32 KiB
+)
+
+// Inherit tells what a server gets of our own environment.
+type Inherit = proc.Inherit
+
+// The modes of Inherit.
+const (
+	InheritAll     = proc.InheritAll     // everything
+	InheritMinimal = proc.InheritMinimal // what a program needs to find its files; see MinimalEnvironment
+)
+
+// MinimalEnvironment returns the names of the variables that InheritMinimal passes. A name that ends in "*" stands for
+// all that begin with it.
+func MinimalEnvironment() []string { return proc.Minimal() }
+
+// Options tell what to start and how. Only Command is needed.
+type Options struct {
+	Name    string            // the server's name, for errors
+	Command string            // a name to be looked up in PATH, or a path; relative paths are taken from Dir
+	Args    []string          // without the command
+	Env     map[string]string // set on top of what is inherited; an empty value is passed as empty
+	Inherit Inherit           // what is inherited of our own environment; everything unless told otherwise
+	Pass    []string          // names inherited besides the minimal set; a trailing "*" stands for any rest
+	Dir     string            // the working directory; "": our own
+
+	Timeout    time.Duration // the idle clock of calls that name none; 0: 30 s; <0: none
+	MaxMessage int           // the cap of an incoming message in bytes; <=0: 64 MiB
+	MaxQueued  int           // the cap of what waits to be sent in bytes; <=0: 64 MiB
+	StderrTail int           // how much of the end of standard error is kept, in bytes; <=0: 32 KiB
+	StdinWait  time.Duration // from closing the server's input to asking it to end; 0: 2 s; <0: none
+	TermWait   time.Duration // from asking it to end to killing it; 0: 2 s; <0: none
+
+	// OnStderr is given each line of standard error, without its end and without control sequences, in pieces of at most
+	// 8 KiB. OnNoise is given the lines of standard output that are no messages, likewise and cut to 512 bytes. Both may
+	// be nil. They are called one line at a time, each from its own goroutine, which reads nothing meanwhile: they must
+	// be quick and must not call Close. The memory is valid during the call only.
+	OnStderr func(line []byte)
+	OnNoise  func(line []byte)
+}
+
+// A Transport starts a server each time it is opened.
+type Transport struct{ options Options }
+
+// New returns a Transport. It starts nothing.
+func New(options Options) *Transport {
+	if options.Timeout == 0 {
+		options.Timeout = transport.DefaultTimeout
+	}
+	if options.MaxQueued <= 0 {
+		options.MaxQueued = DefaultMaxQueued
+	}
+	if options.StderrTail <= 0 {
+		options.StderrTail = DefaultStderrTail
+	}
+	return &Transport{options: options}
+}
+
+// Open starts the server. ctx is looked at before; starting itself takes no time worth bounding. The error is a
+// *transport.Error with Op "open" and delivery NotDelivered; unless ctx was done it wraps a *proc.StartError.
+func (t *Transport) Open(ctx context.Context, r transport.Receiver) (transport.Conn, error) {
+	o := &t.options
+	fail := func(err error) (transport.Conn, error) {
+		return nil, &transport.Error{Op: "open", Server: o.Name, Delivery: transport.NotDelivered, Err: err}
+	}
+	if ctx.Err() != nil {
+		return fail(context.Cause(ctx))
+	}
+	p, err := proc.Start(proc.Spec{
+		Command: o.Command, Args: o.Args, Env: o.Env, Inherit: o.Inherit, Pass: o.Pass, Dir: o.Dir,
+		StdinWait: o.StdinWait, TermWait: o.TermWait,
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return newConn(o, p, r), nil
+}

@@ -1,0 +1,189 @@
+package stdio
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"mcpwire/internal/ndjson"
+	"mcpwire/transport"
+)
+
+const (
+	noiseLines = 20       // so many of the last lines that are no messages are kept
+	noiseSize  = 512      // with so many bytes of each
+	pieceSize  = 8 << 10  // how long a line given to OnStderr can be
+	stderrRead = 16 << 10 // how much of standard error is read at once
+)
+
+// A source reads one of the server's output pipes. Its end can be brought about from outside; the reader sees io.EOF
+// then, as if everybody had closed the other end.
+type source struct {
+	file *os.File
+
+	mu    sync.Mutex
+	until time.Time // when a drain ends at the latest; zero before drain and stop
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.file.Read(p)
+	switch {
+	case n > 0:
+		s.extend()
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, os.ErrClosed):
+		err = io.EOF
+	}
+	return n, err
+}
+
+// drain lets reading end when nothing has come for drainIdle, or in drainTotal.
+func (s *source) drain() {
+	s.mu.Lock()
+	s.until = time.Now().Add(drainTotal)
+	s.mu.Unlock()
+	s.extend()
+}
+
+// extend gives a drain that has got something more time. Where pipes have no deadlines there is only stop.
+func (s *source) extend() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until.IsZero() {
+		return
+	}
+	deadline := time.Now().Add(drainIdle)
+	if s.until.Before(deadline) {
+		deadline = s.until
+	}
+	_ = s.file.SetReadDeadline(deadline)
+}
+
+// stop ends reading at once.
+func (s *source) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = time.Now()
+	if s.file.SetReadDeadline(s.until) != nil {
+		s.file.Close()
+	}
+}
+
+// read hands what the server writes to the receiver, until the stream ends. Once the connection has ended nothing is
+// handed over any more, but the pipe is kept empty, so that the server can't hang in a write while it shuts down.
+func (c *conn) read() {
+	lines := ndjson.NewReader(c.stdout, c.options.MaxMessage)
+	for {
+		line, err := lines.Next()
+		select {
+		case <-c.done:
+			_, _ = io.Copy(io.Discard, c.stdout)
+			return
+		default:
+		}
+		var long *ndjson.LongLine
+		switch {
+		case err == nil:
+			if c.take(line) {
+				lines.Keep()
+			}
+		case errors.As(err, &long):
+			c.recv.Oversize(nil, long.Head, long.Tail, long.Size)
+		case errors.Is(err, io.EOF):
+			return
+		default:
+			c.recv.Fault(err)
+			return
+		}
+	}
+}
+
+// take hands one line to the receiver, and reports whether it keeps the memory. What can't be a message is not worth
+// asking about.
+func (c *conn) take(line []byte) (kept bool) {
+	verdict := transport.Malformed
+	if first := bytes.TrimLeft(line, " \t\r"); first[0] == '{' || first[0] == '[' {
+		verdict = c.recv.Receive(nil, line)
+	}
+	if verdict == transport.Malformed {
+		c.log.addNoise(line)
+	}
+	return verdict == transport.Kept
+}
+
+// A log keeps what the server has written beside its messages.
+type log struct {
+	onStderr, onNoise func([]byte)
+
+	mu    sync.Mutex
+	tail  tail
+	noise []string
+}
+
+// read reads standard error to its end, whatever shape it has.
+func (l *log) read(r io.Reader) {
+	var clean cleaner
+	var line, shown []byte
+	for buf := make([]byte, stderrRead); ; {
+		n, err := r.Read(buf)
+		shown = clean.append(shown[:0], buf[:n])
+		l.addStderr(shown)
+		if l.onStderr != nil {
+			line = l.cut(append(line, shown...))
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(line) > 0 {
+		l.onStderr(line)
+	}
+}
+
+// cut hands over whole lines, and pieces of one that is too long, and returns what is left.
+func (l *log) cut(text []byte) []byte {
+	rest := text
+	for {
+		i := bytes.IndexByte(rest, '\n')
+		if i >= 0 && i <= pieceSize {
+			l.onStderr(rest[:i])
+			rest = rest[i+1:]
+			continue
+		}
+		if len(rest) <= pieceSize {
+			return append(text[:0], rest...)
+		}
+		piece := wholeRunes(rest[:pieceSize])
+		l.onStderr(piece)
+		rest = rest[len(piece):]
+	}
+}
+
+func (l *log) addStderr(p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail.add(p)
+}
+
+func (l *log) addNoise(line []byte) {
+	shown := excerpt(line, noiseSize)
+	l.mu.Lock()
+	if len(l.noise) == noiseLines {
+		l.noise = slices.Delete(l.noise, 0, 1)
+	}
+	l.noise = append(l.noise, string(bytes.ToValidUTF8(shown, []byte("\uFFFD"))))
+	l.mu.Unlock()
+	if l.onNoise != nil {
+		l.onNoise(shown)
+	}
+}
+
+func (l *log) output() (stderr string, noise []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tail.String(), slices.Clone(l.noise)
+}
