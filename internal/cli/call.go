@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mcpwire/client"
+	"mcpwire/mcp"
+)
+
+func callCommand(a *app) *cobra.Command {
+	c := &toolCall{app: a}
+	cmd := &cobra.Command{
+		Use: "call [flags] SERVER TOOL [key=value | key:=JSON ...]\n" +
+			"  mcpwire call [flags] TOOL [key=value | key:=JSON ...] -- COMMAND ARG...",
+		Short: "Call a tool and print its result",
+		Long: `Call a tool and print its result.
+
+key=value becomes what the tool's schema says: a string as it is, a number with all its digits, true or false, JSON
+for an array or object. key:=JSON is passed as it is. --args gives several at once; single ones are stronger.
+
+Text is printed as it is, structured content unless the text holds it already, anything else as one line that
+tells what it is. With --output json the whole result is printed. If the tool reports an error, the exit code is 3.
+While the tool reports progress, the call goes on for up to 10 minutes, unless --timeout is given.`,
+		Example: `  mcpwire call demo add a=2 b=40
+  mcpwire call demo echo message='hello there' --output json
+  mcpwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything stdio`,
+		RunE: c.run,
+	}
+	c.flags.add(cmd)
+	cmd.Flags().StringVar(&c.base, "args", "", "arguments as a JSON object: `JSON`, @FILE, or - for standard input")
+	return cmd
+}
+
+// A toolCall is one run of the command call.
+type toolCall struct {
+	*app
+	flags  serverFlags
+	base   string // --args
+	target target
+	tool   string
+	given  json.RawMessage // read from base; nil for none
+	single []argument
+}
+
+func (c *toolCall) run(cmd *cobra.Command, words []string) error {
+	if err := c.parse(cmd, words); err != nil {
+		return err
+	}
+	return c.withClient(cmd.Context(), c.target, &c.flags, c.call)
+}
+
+// parse reads the command line as far as it can be judged without the server.
+func (c *toolCall) parse(cmd *cobra.Command, words []string) (err error) {
+	words, command, err := splitAtDash(cmd, words)
+	switch {
+	case err != nil:
+		return err
+	case command != nil && len(words) == 0:
+		return usagef("no tool is given; write \"%s TOOL [key=value ...] -- COMMAND ARG...\"", cmd.CommandPath())
+	case command != nil:
+		c.target = adHoc(command, &c.flags)
+	case len(words) < 2:
+		return usagef("a server and a tool are wanted; write \"%[1]s SERVER TOOL [key=value ...]\", as in "+
+			"\"%[1]s demo echo message=hi\"", cmd.CommandPath())
+	default:
+		if c.target, err = c.named(words[0], &c.flags); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	c.tool = words[0]
+	if c.single, err = parseArguments(words[1:]); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("args") {
+		c.given, err = readBase(c.base, c.stdin)
+	}
+	return err
+}
+
+func (c *toolCall) call(ctx context.Context, conn *client.Client) error {
+	c.console.say("listing the tools of " + c.target.Name)
+	tools, err := conn.ListTools(ctx)
+	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == c.tool })
+	switch {
+	case i < 0 && err != nil:
+		return err
+	case i < 0:
+		return c.unknownTool(tools)
+	case err != nil:
+		c.console.line("mcpwire: warning: " + err.Error())
+	}
+	arguments, err := mergeArguments(c.given, c.single, tools[i].InputSchema)
+	if err != nil {
+		return err
+	}
+	c.console.say("calling " + c.tool)
+	options := callOptions(c.target.Server)
+	options.OnProgress = c.progress
+	result, err := conn.CallTool(ctx, c.tool, arguments, options)
+	if err != nil {
+		return err
+	}
+	if err := c.show(result); err != nil {
+		return err
+	}
+	if result.IsError {
+		return &toolError{c.target.Name, c.tool}
+	}
+	return nil
+}
+
+func (c *toolCall) progress(p mcp.ProgressParams) {
+	text := progressText(p)
+	c.console.say("calling " + c.tool + ": " + text)
+	if c.flags.verbose {
+		c.console.linef("[%s] progress of %s: %s", c.target.Name, c.tool, text)
+	}
+}
+
+// progressText shows progress: "3/10 message".
+func progressText(p mcp.ProgressParams) string {
+	text := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		text += fmt.Sprintf("/%g", p.Total)
+	}
+	if p.Message != "" {
+		text += " " + p.Message
+	}
+	return text
+}
+
+func (c *toolCall) unknownTool(tools []mcp.Tool) error {
+	var known []string
+	for _, t := range tools {
+		known = append(known, t.Name)
+	}
+	return usagef("%s has no tool %q%s (\"mcpwire tools %s\" lists them)",
+		c.target.Name, c.tool, didYouMean(c.tool, known), c.target.again)
+}
+
+func (c *toolCall) show(result *mcp.CallToolResult) error {
+	if !c.flags.output.json {
+		return c.out.show(resultText(result))
+	}
+	encoded, err := mcp.Encode(result)
+	if err != nil {
+		return err
+	}
+	return c.printJSON(exact(encoded, map[string]json.RawMessage{
+		"structuredContent": result.StructuredContent, "_meta": result.Meta,
+	}))
+}

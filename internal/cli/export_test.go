@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// What the tests look at from outside.
+var (
+	Plain      = plain
+	Nearest    = nearest
+	SameJSON   = sameJSON
+	ResultText = resultText
+	ShellWords = shellWords
+	Indented   = indented
+)
+
+// Argument types word, such as "key=value", by a tool's input schema.
+func Argument(input, word string) (string, error) {
+	single, err := parseArguments([]string{word})
+	if err != nil {
+		return "", err
+	}
+	merged, err := mergeArguments(nil, single, json.RawMessage(input))
+	return string(merged), err
+}
+
+// ArgumentLines shows the arguments that an input schema describes.
+func ArgumentLines(input string) string {
+	return argumentLines(newSchema(json.RawMessage(input)).properties())
+}
+
+// Wait shows a spinner on w, which is a terminal or not, until the function that it returns is called.
+func Wait(w io.Writer, status string) func() { return newConsole(w).wait(status) }

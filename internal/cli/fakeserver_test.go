@@ -1,0 +1,90 @@
+package cli_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"mcpwire/internal/jsonscan"
+)
+
+// runFakeServer serves what a file tells, line by line:
+//
+//	stderr TEXT          at the start
+//	stdout TEXT          at the start
+//	exit CODE            at the start, behind what stands above
+//	METHOD RESULT        answers the method; tools/call:NAME for one tool
+//	METHOD error ERROR   refuses it
+//
+// initialize is answered in any case; what no line names is refused with -32601.
+func runFakeServer() {
+	text, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		fail(err)
+	}
+	answers := map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
+			`"serverInfo":{"name":"fake","version":"7"}}`,
+	}
+	for line := range strings.Lines(string(text)) {
+		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch word {
+		case "stderr":
+			fmt.Fprintln(os.Stderr, rest)
+		case "stdout":
+			fmt.Fprintln(os.Stdout, rest)
+		case "exit":
+			code, err := strconv.Atoi(rest)
+			if err != nil {
+				fail(err)
+			}
+			os.Exit(code)
+		default:
+			answers[word] = rest
+		}
+	}
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		answer(in.Bytes(), answers)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "fakeserver:", err)
+	os.Exit(1)
+}
+
+// answer answers one request. In an answer, ARGUMENTS stands for the arguments of a call as a JSON string.
+func answer(message []byte, answers map[string]string) {
+	m := read(message)
+	id, method := m["id"], strings.Trim(m["method"], `"`)
+	if id == "" {
+		return
+	}
+	params := read([]byte(m["params"]))
+	result, ok := answers[method+":"+strings.Trim(params["name"], `"`)]
+	if !ok {
+		result, ok = answers[method]
+	}
+	result = strings.ReplaceAll(result, "ARGUMENTS", strconv.Quote(params["arguments"]))
+	refusal, refused := strings.CutPrefix(result, "error ")
+	switch {
+	case !ok:
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s here"}}`+"\n", id, method)
+	case refused:
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":%s}`+"\n", id, refusal)
+	default:
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+	}
+}
+
+func read(object []byte) map[string]string {
+	members := map[string]string{}
+	_ = jsonscan.Members(object, func(name, value []byte) error {
+		members[string(name)] = string(value)
+		return nil
+	})
+	return members
+}

@@ -1,0 +1,155 @@
+// Package cli is the program mcpwire: one file a command. Results go to standard output, everything about the run goes
+// to standard error.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"mcpwire/client"
+	"mcpwire/internal/demo"
+)
+
+// Exit codes of the program.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2   // the command line, a file that it names, or the name of a server or tool
+	exitToolError   = 3   // the tool ran and reported an error
+	exitInterrupted = 130 // SIGINT, SIGTERM or SIGHUP
+)
+
+// Main runs the program with args, the command line without the program's name, and returns the exit code. While a
+// server is connected it catches SIGINT, SIGTERM and SIGHUP: the first ends the call and shuts the server down in
+// order, a further one hurries the shutdown. ctx ends it like a first signal.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := newConsole(stderr)
+	a := &app{stdin: stdin, out: newOutput(stdout, c), console: c}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if !errors.Is(err, syscall.EPIPE) { // whom the results were for has gone
+		a.console.line("mcpwire: " + indented(err.Error()))
+	}
+	return exitCode(err)
+}
+
+// An app is one run of the program.
+type app struct {
+	stdin   io.Reader
+	out     *output
+	console *console
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpwire",
+		Short: "Talk to MCP servers: list their tools and call them",
+		Long: `mcpwire talks to MCP servers: it lists their tools and calls them.
+
+SERVER is a name in the file that --config gives or in ./.mcp.json, else the built-in demo server.
+Any program that speaks MCP on its standard input and output can be given behind -- instead.`,
+		Example: `  mcpwire demo                                 show what it does, on the built-in demo server
+  mcpwire tools demo                           list a server's tools
+  mcpwire call demo add a=2 b=40               call one
+  mcpwire tools -- npx -y some-mcp-server      the same for any program`,
+		Version:       client.Version,
+		Args:          cobra.ArbitraryArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownCommand(cmd, args[0])
+		},
+	}
+	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v for it
+	root.SetVersionTemplate("mcpwire {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
+	})
+	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a))
+	return root
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	var known []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	return usagef("unknown command %q%s (\"mcpwire --help\" lists them)", name, didYouMean(name, known))
+}
+
+func demoServerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    demoServer,
+		Short:  "Be the demo server, on standard input and output",
+		Hidden: true,
+		Args:   noArgs,
+		RunE:   func(cmd *cobra.Command, _ []string) error { return demo.Serve(cmd.Context()) },
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, got %q", cmd.CommandPath(), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// A usageError is a mistake in the command line or in what it names.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// A toolError is a result that the tool itself calls an error. The result has been shown.
+type toolError struct{ server, tool string }
+
+func (e *toolError) Error() string {
+	return fmt.Sprintf("%s: the tool %s reported an error", e.server, e.tool)
+}
+
+func exitCode(err error) int {
+	_, usage := errors.AsType[*usageError](err)
+	_, tool := errors.AsType[*toolError](err)
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case usage:
+		return exitUsage
+	case tool:
+		return exitToolError
+	}
+	return exitFailed
+}
+
+// indented sets all lines but the first in, so that one message stays one.
+func indented(text string) string {
+	first, rest, more := strings.Cut(strings.TrimRight(text, "\n"), "\n")
+	if !more {
+		return first
+	}
+	lines := strings.Split(rest, "\n")
+	for i, line := range lines {
+		lines[i] = "  " + strings.TrimPrefix(line, "  ")
+	}
+	return first + "\n" + strings.Join(lines, "\n")
+}

@@ -1,0 +1,41 @@
+package cli_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mcpwire/internal/cli"
+)
+
+// runVariable makes the test binary be the program.
+const runVariable = "MCPWIRE_TEST_RUN"
+
+// raceOptions spares the second that a race-checked process sleeps before it exits.
+const raceOptions = "GORACE=atexit_sleep_ms=0"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runVariable) != "" {
+		runProgram()
+	}
+	testscript.Main(m, map[string]func(){"mcpwire": runProgram, "fakeserver": runFakeServer})
+}
+
+func runProgram() {
+	os.Exit(cli.Main(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Vars = append(e.Vars, raceOptions)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// An output is standard output. It may be used from several goroutines.
+type output struct {
+	w        io.Writer
+	console  *console // whose spinner must give way
+	terminal bool     // what servers say is shown without control sequences
+	bold     bool
+}
+
+func newOutput(w io.Writer, c *console) *output {
+	o := &output{w: w, console: c}
+	if _, ok := terminal(w); ok {
+		o.terminal = true
+		o.bold = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	return o
+}
+
+// show writes text, which may come from a server.
+func (o *output) show(text string) error {
+	if o.terminal {
+		text = plain(text)
+	}
+	return o.write(text)
+}
+
+// printf writes our own text. What comes from a server must have gone through shown or heading.
+func (o *output) printf(format string, args ...any) error {
+	return o.write(fmt.Sprintf(format, args...))
+}
+
+func (o *output) write(text string) error {
+	if err := o.console.aside(func() error { return writeAll(o.w, text) }); err != nil {
+		return fmt.Errorf("cannot write to standard output: %w", err)
+	}
+	return nil
+}
+
+func writeAll(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// shown returns text as it may be shown.
+func (o *output) shown(text string) string {
+	if o.terminal {
+		return plain(text)
+	}
+	return text
+}
+
+// heading returns text as it may be shown, in bold where that is wanted.
+func (o *output) heading(text string) string {
+	text = o.shown(text)
+	if o.bold {
+		return "\x1b[1m" + text + "\x1b[m"
+	}
+	return text
+}
+
+// terminal returns w's file descriptor if it is a terminal.
+func terminal(w io.Writer) (fd int, ok bool) {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	fd = int(f.Fd())
+	return fd, term.IsTerminal(fd)
+}

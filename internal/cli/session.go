@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"mcpwire"
+	"mcpwire/client"
+	"mcpwire/config"
+	"mcpwire/jsonrpc"
+	"mcpwire/transport"
+)
+
+var errInterrupted = errors.New("interrupted")
+
+// withClient connects to the server, lets work use the connection, and shuts it down in order on every path.
+func (a *app) withClient(
+	ctx context.Context, t target, f *serverFlags, work func(ctx context.Context, c *client.Client) error,
+) error {
+	ctx, stop := catchSignals(ctx)
+	defer stop.release()
+	if f.verbose && t.Command != "" {
+		a.console.linef("[%s] starting %s, environment: %s", t.Name, shellWords(append([]string{t.Command}, t.Args...)),
+			t.EnvInherit)
+	}
+	done := a.console.wait("connecting to " + t.Name)
+	defer done()
+	c, err := mcpwire.Connect(ctx, t.Server, a.options(t, f))
+	if err != nil {
+		return explained(ctx, t.Name, err)
+	}
+	if s := c.Server(); f.verbose {
+		a.console.linef("[%s] connected: %s %s, protocol %s", t.Name, s.Info.Name, s.Info.Version, s.Revision)
+	}
+	err = work(ctx, c)
+	a.console.say("shutting down " + t.Name)
+	if f.verbose {
+		a.console.linef("[%s] shutting down", t.Name)
+	}
+	if closeErr := c.Close(stop.closing()); err == nil {
+		err = closeErr
+	}
+	return explained(ctx, t.Name, err)
+}
+
+func (a *app) options(t target, f *serverFlags) mcpwire.Options {
+	o := mcpwire.Options{}
+	o.ConnectTimeout = longer(t.Timeout, client.DefaultConnectTimeout)
+	o.ListTimeout = longer(t.Timeout, client.DefaultListTimeout)
+	if !f.verbose {
+		return o
+	}
+	prefix := "[" + t.Name + "] "
+	o.OnStderr = func(line []byte) { a.console.line(prefix + string(line)) }
+	o.OnNoise = func(line []byte) { a.console.line(prefix + "dropped, no message: " + string(line)) }
+	o.OnError = func(err error) { a.console.line(prefix + err.Error()) }
+	return o
+}
+
+// longer returns what a wider clock is set to so that it does not end a request before its timeout: a timeout longer
+// than the clock's default, -1 for none, or 0 to leave the default.
+func longer(timeout *time.Duration, usual time.Duration) time.Duration {
+	switch {
+	case timeout == nil:
+		return 0
+	case *timeout == 0:
+		return -1
+	case *timeout > usual:
+		return *timeout
+	}
+	return 0
+}
+
+// callOptions are those of a tool call. Progress extends the default timeout, never one that was asked for.
+func callOptions(s config.Server) *client.CallOptions {
+	return &client.CallOptions{
+		ExtendOnProgress: s.Timeout == nil,
+		Limit:            longer(s.Timeout, transport.DefaultLimit),
+	}
+}
+
+// explained returns errInterrupted for what ended with ctx, and puts the server's name before a refusal without it.
+func explained(ctx context.Context, server string, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	refusal, refused := errors.AsType[*jsonrpc.Error](err)
+	if refused && !strings.Contains(err.Error(), server+": ") {
+		return &refusedError{server, refusal}
+	}
+	return err
+}
+
+// A refusedError is a server's refusal with its name.
+type refusedError struct {
+	server  string
+	refusal *jsonrpc.Error
+}
+
+func (e *refusedError) Error() string { return e.server + ": " + e.refusal.Error() }
+func (e *refusedError) Unwrap() error { return e.refusal }
+
+// A stopper hears the signals that end the program while a server is connected.
+type stopper struct {
+	caught  chan os.Signal
+	ignored chan os.Signal
+	done    chan struct{}
+	wg      sync.WaitGroup
+
+	cancel  context.CancelCauseFunc // ends the work
+	hurried context.Context
+	hurry   context.CancelFunc // makes the shutdown hurry
+
+	mu       sync.Mutex
+	shutting bool
+}
+
+// catchSignals returns a context that the first signal ends. A broken pipe to standard output is an error of the write
+// and not a signal that kills us and leaves a server behind.
+func catchSignals(parent context.Context) (context.Context, *stopper) {
+	ctx, cancel := context.WithCancelCause(parent)
+	s := &stopper{
+		caught: make(chan os.Signal, 2), ignored: make(chan os.Signal, 1), done: make(chan struct{}), cancel: cancel,
+	}
+	s.hurried, s.hurry = context.WithCancel(context.WithoutCancel(parent))
+	signal.Notify(s.caught, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(s.caught, syscall.SIGHUP)
+	}
+	signal.Notify(s.ignored, syscall.SIGPIPE)
+	s.wg.Go(s.listen)
+	return ctx, s
+}
+
+func (s *stopper) listen() {
+	for first := true; ; first = false {
+		select {
+		case <-s.done:
+			return
+		case <-s.caught:
+			s.cancel(errInterrupted)
+			s.mu.Lock()
+			if !first || s.shutting {
+				s.hurry()
+			}
+			s.mu.Unlock()
+		}
+	}
+}
+
+// closing returns the context of the shutdown: from now on the first signal hurries it.
+func (s *stopper) closing() context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shutting = true
+	return s.hurried
+}
+
+// release gives the signals back.
+func (s *stopper) release() {
+	signal.Stop(s.caught)
+	signal.Stop(s.ignored)
+	close(s.done)
+	s.wg.Wait()
+	s.cancel(nil)
+	s.hurry()
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"mcpwire/client"
+	"mcpwire/internal/jsonscan"
+	"mcpwire/mcp"
+)
+
+func toolsCommand(a *app) *cobra.Command {
+	f := &serverFlags{}
+	cmd := &cobra.Command{
+		Use:   "tools [flags] SERVER\n  mcpwire tools [flags] -- COMMAND ARG...",
+		Short: "List a server's tools",
+		Long: `List a server's tools: name, first line of the description, arguments with their types.
+
+With --output json they come as {"tools":[...]}, with their schemas as the server sent them.`,
+		Example: `  mcpwire tools demo
+  mcpwire tools -- npx -y some-mcp-server`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.onlyServer(cmd, args, f)
+			if err != nil {
+				return err
+			}
+			return a.withClient(cmd.Context(), t, f, func(ctx context.Context, c *client.Client) error {
+				return a.listTools(ctx, c, t, f)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// listTools prints the tools; of an incomplete list what there is, before the error.
+func (a *app) listTools(ctx context.Context, c *client.Client, t target, f *serverFlags) error {
+	a.console.say("listing the tools of " + t.Name)
+	tools, err := c.ListTools(ctx)
+	if err != nil && len(tools) == 0 {
+		return err
+	}
+	var printErr error
+	switch {
+	case f.output.json:
+		printErr = a.printToolsJSON(tools)
+	case len(tools) == 0:
+		a.console.linef("%s has no tools", t.Name)
+	default:
+		printErr = a.printTools(tools)
+	}
+	if err != nil {
+		return err
+	}
+	return printErr
+}
+
+func (a *app) printTools(tools []mcp.Tool) error {
+	var b strings.Builder
+	for _, tool := range tools {
+		b.WriteString(a.out.heading(tool.Name))
+		if about := firstLine(tool.Description, tool.Title); about != "" {
+			b.WriteString("  " + a.out.shown(about))
+		}
+		b.WriteString("\n" + a.out.shown(argumentLines(newSchema(tool.InputSchema).properties())))
+	}
+	return a.out.write(b.String())
+}
+
+// argumentLines shows one argument a line: name, type, whether it is required, description.
+func argumentLines(properties []property) string {
+	var types []string
+	nameWidth, typeWidth := 0, 0
+	for _, p := range properties {
+		t := p.schema.typeName()
+		if p.required {
+			t += ", required"
+		}
+		types = append(types, t)
+		nameWidth = max(nameWidth, utf8.RuneCountInString(p.name))
+		typeWidth = max(typeWidth, utf8.RuneCountInString(t))
+	}
+	var b strings.Builder
+	for i, p := range properties {
+		line := "    " + padded(p.name, nameWidth) + "  " + padded(types[i], typeWidth) + "  " + firstLine(p.description)
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+const descriptionShown = 100 // characters
+
+// firstLine returns the first line of the first text that has one, cut to a length that fits a list.
+func firstLine(texts ...string) string {
+	for _, text := range texts {
+		line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		line = strings.Join(strings.Fields(line), " ")
+		if runes := []rune(line); len(runes) > descriptionShown {
+			return strings.TrimRight(string(runes[:descriptionShown-1]), " ") + "…"
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+func (a *app) printToolsJSON(tools []mcp.Tool) error {
+	list := []byte("[")
+	for i, tool := range tools {
+		encoded, err := mcp.Encode(tool)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, exact(encoded, map[string]json.RawMessage{
+			"inputSchema": tool.InputSchema, "outputSchema": tool.OutputSchema, "_meta": tool.Meta,
+		})...)
+	}
+	var all object
+	all.add("tools", append(list, ']'))
+	return a.printJSON(all.text())
+}
+
+// exact puts payloads back as they came: encoding drops the white space in them.
+func exact(encoded json.RawMessage, payloads map[string]json.RawMessage) json.RawMessage {
+	var o object
+	_ = jsonscan.Members(encoded, func(name, value []byte) error { // it has just been encoded
+		if payload := payloads[string(name)]; payload != nil {
+			value = payload
+		}
+		o.add(string(name), value)
+		return nil
+	})
+	return o.text()
+}
+
+// printJSON prints one value. On a terminal, control characters that JSON allows within strings are left out.
+func (a *app) printJSON(text json.RawMessage) error { return a.out.show(string(text) + "\n") }
