@@ -1,0 +1,34 @@
+module mcpwire/interop
+
+go 1.26.0
+
+ignore ./node_modules
+
+replace mcpwire => ../
+
+tool (
+	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
+	github.com/modelcontextprotocol/go-sdk/examples/server/hello
+	github.com/modelcontextprotocol/go-sdk/examples/server/memory
+	mcpwire/cmd/mcpwire
+)
+
+require mcpwire v0.0.0
+
+require (
+	github.com/go-json-experiment/json v1.27.2 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/spf13/cobra v1.10.2 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/oauth2 v0.35.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/term v0.48.0 // indirect
+	golang.org/x/time v0.15.0 // indirect
+)
