@@ -26,6 +26,8 @@ type Harness struct {
 	Shared bool
 	// Lines: the channel carries bytes, cut into messages at line feeds.
 	Lines bool
+	// Posts: each message of the client goes its own way, so that none waits behind another that is not read.
+	Posts bool
 	// Waiting is what a timeout names that strikes while an answer is awaited; "request" if empty.
 	Waiting string
 	// Silent: the server sends nothing but answers.
@@ -49,12 +51,16 @@ const (
 	anyCarrier need = iota
 	talkative
 	shared
+	queued
 	lines
 	process
 )
 
 func (h Harness) has(n need) bool {
-	return [...]bool{anyCarrier: true, talkative: !h.Silent, shared: h.Shared, lines: h.Lines, process: h.Process}[n]
+	return [...]bool{
+		anyCarrier: true, talkative: !h.Silent, shared: h.Shared, queued: h.Shared && !h.Posts, lines: h.Lines,
+		process: h.Process,
+	}[n]
 }
 
 // A row is one property that carriers have.

@@ -173,7 +173,7 @@ func (s *scene) wantReport(report Oversize, message []byte) {
 var blockedRows = []row{
 	{
 		name:      "what was begun is finished and what was withdrawn is never sent",
-		need:      shared,
+		need:      queued,
 		behaviour: Behaviour{Name: Naps},
 		run: func(s *scene) {
 			large := s.large()
@@ -188,7 +188,7 @@ var blockedRows = []row{
 	},
 	{
 		name:      "a server that stops reading blocks neither deadlines nor answers nor Close",
-		need:      shared,
+		need:      queued,
 		behaviour: Behaviour{Name: Deaf},
 		run: func(s *scene) {
 			large := s.large()

@@ -1,0 +1,176 @@
+// Package httpwire is what the carriers over HTTP share: one endpoint with its connections, redirects within one
+// origin, proxies, answers with caps, and failures as errors of package transport.
+package httpwire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"mcpwire/internal/redact"
+)
+
+// Options describe an endpoint.
+type Options struct {
+	URL     string
+	Headers map[string]string // sent with each request; those that the protocol needs win
+	TLS     *tls.Config       // nil: the system's roots; it is not changed
+	// Proxy chooses the proxy of a request (nil: HTTP_PROXY, HTTPS_PROXY and NO_PROXY, read at each request; never for
+	// loopback addresses).
+	Proxy func(*url.URL) (*url.URL, error)
+	// Wrap is put around the connections' round tripper, as authorization does; may be nil.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// OnTrace is told of each exchange when its headers have come, or it has failed; may be nil. It must be quick.
+	OnTrace func(Trace)
+}
+
+// A Trace is one HTTP exchange, without secrets.
+type Trace struct {
+	Method string
+	URL    string
+	Status int // 0 if it failed
+	Took   time.Duration
+	Err    error
+}
+
+// An Endpoint sends requests to one URL. Its methods may be called from several goroutines at once.
+type Endpoint struct {
+	options Options
+	client  *http.Client
+	pool    *http.Transport
+
+	mu     sync.Mutex
+	url    *url.URL // where redirects have led
+	conns  map[net.Conn]struct{}
+	closed bool
+}
+
+// connsPerHost is how many idle connections are kept. Two, net/http's default, cost a dial for most calls as soon as
+// several are made at once.
+const connsPerHost = 64
+
+// New checks the URL and returns the endpoint. Nothing is dialled.
+func New(o Options) (*Endpoint, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the url is not valid: %w", redactURL(err))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("the url must begin with http:// or https://, not %q", redact.URL(o.URL))
+	case u.Host == "":
+		return nil, fmt.Errorf("the url has no host: %q", redact.URL(o.URL))
+	}
+	u.Fragment, u.RawFragment = "", ""
+	e := &Endpoint{options: o, url: u, conns: map[net.Conn]struct{}{}}
+	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
+	// No timers here: the clock of each call covers dialling, headers and body alike.
+	e.pool = &http.Transport{
+		Proxy:               e.proxy,
+		TLSClientConfig:     o.TLS,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        connsPerHost,
+		MaxIdleConnsPerHost: connsPerHost,
+		IdleConnTimeout:     90 * time.Second,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return e.track(c)
+		},
+	}
+	var tripper http.RoundTripper = e.pool
+	if o.Wrap != nil {
+		tripper = o.Wrap(tripper)
+	}
+	e.client = &http.Client{
+		Transport:     tripper,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return e, nil
+}
+
+// redactURL keeps the URL out of an error, since it may hold a password.
+func redactURL(err error) error {
+	if e, ok := err.(*url.Error); ok { //nolint:errorlint // as url.Parse returns it
+		return e.Err
+	}
+	return err
+}
+
+// URL returns the endpoint's address, where redirects have led.
+func (e *Endpoint) URL() *url.URL {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u := *e.url
+	return &u
+}
+
+// proxy reads the environment at each request: net/http's own function remembers what it read first.
+func (e *Endpoint) proxy(r *http.Request) (*url.URL, error) {
+	if e.options.Proxy != nil {
+		return e.options.Proxy(r.URL)
+	}
+	return httpproxy.FromEnvironment().ProxyFunc()(r.URL)
+}
+
+// A tracked connection is known to its endpoint, which closes it at the end.
+type tracked struct {
+	net.Conn
+	endpoint *Endpoint
+}
+
+func (e *Endpoint) track(c net.Conn) (net.Conn, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		_ = c.Close()
+		return nil, net.ErrClosed
+	}
+	t := &tracked{c, e}
+	e.conns[t] = struct{}{}
+	return t, nil
+}
+
+// errStale makes net/http take another connection, since not a byte was written on this one.
+var errStale = errors.New("the server has closed the connection")
+
+// Write writes to a connection that the server has not closed. A server that was restarted has closed those that were
+// idle; a request that is written to one of them is lost, and nobody could say whether it was run.
+func (t *tracked) Write(p []byte) (int, error) {
+	if closedByPeer(t.Conn) {
+		return 0, errStale
+	}
+	return t.Conn.Write(p)
+}
+
+// Close closes the connection.
+func (t *tracked) Close() error {
+	t.endpoint.mu.Lock()
+	delete(t.endpoint.conns, t)
+	t.endpoint.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// Close closes every connection, in use or not.
+func (e *Endpoint) Close() {
+	e.mu.Lock()
+	e.closed = true
+	open := make([]net.Conn, 0, len(e.conns))
+	for c := range e.conns {
+		open = append(open, c)
+	}
+	e.mu.Unlock()
+	e.pool.CloseIdleConnections()
+	for _, c := range open {
+		_ = c.Close() // it may have closed itself meanwhile
+	}
+}

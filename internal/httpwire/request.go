@@ -1,0 +1,217 @@
+package httpwire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"mcpwire/internal/redact"
+	"mcpwire/transport"
+)
+
+// maxRedirects is how many redirects are followed in a row.
+const maxRedirects = 5
+
+// A Request is one HTTP request to an endpoint.
+type Request struct {
+	Method string
+	Body   []byte      // nil: none
+	Header http.Header // what the protocol needs; it is not changed
+	URL    *url.URL    // nil: the endpoint's own
+}
+
+// Do sends a request and returns the answer, whatever its status, with a gzip encoding undone. Redirects are followed
+// within one origin, with method, body and headers kept, and the endpoint remembers where its own URL led to. The
+// delivery tells, for a failure, whether the server may have got the body.
+func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport.Delivery, error) {
+	target := r.URL
+	if target == nil {
+		target = e.URL()
+	}
+	var begun atomic.Bool
+	for hops := 0; ; hops++ {
+		resp, err := e.once(ctx, r, target, &begun)
+		if err != nil {
+			return nil, delivery(&begun), err
+		}
+		next, err := redirect(resp, target)
+		if next == nil && err == nil {
+			if r.URL == nil && hops > 0 {
+				e.moved(target)
+			}
+			return undoGzip(resp), transport.Answered, nil
+		}
+		_ = resp.Body.Close()
+		if err == nil && hops == maxRedirects {
+			err = fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, redact.URL(next.String()))
+		}
+		if err != nil {
+			return nil, transport.NotDelivered, err
+		}
+		target = next
+	}
+}
+
+func delivery(begun *atomic.Bool) transport.Delivery {
+	if begun.Load() {
+		return transport.MaybeDelivered
+	}
+	return transport.NotDelivered
+}
+
+func (e *Endpoint) moved(to *url.URL) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.url = to
+}
+
+// watch has begun tell whether the request has begun to be written. net/http begins anew on another connection only if
+// not a byte was written on the one before, which had been closed while it was idle.
+func watch(ctx context.Context, begun *atomic.Bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { begun.Store(false) },
+		WroteHeaders: func() { begun.Store(true) },
+	})
+}
+
+func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atomic.Bool) (*http.Response, error) {
+	req := (&http.Request{Method: r.Method, URL: to, Host: to.Host, Header: e.header(r.Header)}).
+		WithContext(watch(ctx, begun))
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+		req.Header.Del("Host")
+	}
+	if r.Body != nil {
+		req.ContentLength = int64(len(r.Body))
+		// A type that net/http knows, which it writes together with the headers.
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+		req.Body, _ = req.GetBody()
+	}
+	start := time.Now()
+	resp, err := e.client.Do(req)
+	if err != nil {
+		err = e.clean(err, req)
+	}
+	if e.options.OnTrace != nil {
+		t := Trace{Method: r.Method, URL: redact.URL(to.String()), Took: time.Since(start), Err: err}
+		if resp != nil {
+			t.Status = resp.StatusCode
+		}
+		e.options.OnTrace(t)
+	}
+	return resp, err
+}
+
+// header returns the configured headers with the protocol's put on top. A configured header that is empty is left out.
+func (e *Endpoint) header(protocol http.Header) http.Header {
+	h := make(http.Header, len(e.options.Headers)+len(protocol))
+	for name, value := range e.options.Headers {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	maps.Copy(h, protocol)
+	return h
+}
+
+// clean takes the URL out of a failure, which may hold a secret, and names the proxy, which may be the culprit.
+func (e *Endpoint) clean(err error, req *http.Request) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("the server closed the connection without an answer: %w", err)
+	}
+	if proxy, perr := e.proxy(req); perr == nil && proxy != nil {
+		return fmt.Errorf("via proxy %s: %w", redact.URL(proxy.String()), err)
+	}
+	return err
+}
+
+// redirect returns where an answer leads, or nil if it leads nowhere. 303 turns a request into another, which no
+// message survives; it is an answer like any other.
+func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, nil
+	}
+	location := resp.Header.Get("Location")
+	if location == "" {
+		return nil, nil
+	}
+	to, err := from.Parse(location)
+	if err != nil {
+		return nil, fmt.Errorf("redirected to an address that is not valid: %w", redactURL(err))
+	}
+	if !SameOrigin(from, to) {
+		return nil, fmt.Errorf("redirected to another origin, which is not followed: from %s to %s; if that is right, "+
+			"configure the new address", redact.URL(from.String()), redact.URL(to.String()))
+	}
+	return to, nil
+}
+
+// SameOrigin reports whether a request to from may be sent to to: scheme, host and port are the same, or http has
+// become https on the same host.
+func SameOrigin(from, to *url.URL) bool {
+	if !strings.EqualFold(from.Hostname(), to.Hostname()) {
+		return false
+	}
+	if from.Scheme == "http" && to.Scheme == "https" {
+		return true
+	}
+	return from.Scheme == to.Scheme && port(from) == port(to)
+}
+
+func port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// undoGzip makes an answer's body plain that net/http has left packed because the request's header was set by hand.
+func undoGzip(resp *http.Response) *http.Response {
+	if !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		return resp
+	}
+	resp.Header.Del("Content-Encoding")
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = -1
+	resp.Body = &gunzip{packed: resp.Body}
+	return resp
+}
+
+// gunzip begins to unpack at the first Read, so that making it can't fail.
+type gunzip struct {
+	packed io.ReadCloser
+	plain  *gzip.Reader
+}
+
+// Read implements io.Reader.
+func (g *gunzip) Read(p []byte) (int, error) {
+	if g.plain == nil {
+		plain, err := gzip.NewReader(g.packed)
+		if err != nil {
+			return 0, err
+		}
+		g.plain = plain
+	}
+	return g.plain.Read(p)
+}
+
+// Close implements io.Closer.
+func (g *gunzip) Close() error { return g.packed.Close() }

@@ -1,0 +1,127 @@
+// Package redact keeps secrets out of logs and error texts: known values, headers and URLs by their names, and what
+// looks like a token in texts of servers. It errs on the side of hiding too much.
+package redact
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Mask is what stands for a secret.
+const Mask = "***"
+
+// shortest is the length in bytes below which a value is too common in other text to be hidden.
+const shortest = 4
+
+// A Set is a number of known secrets. It is immutable and safe for concurrent use; nil holds none.
+type Set struct{ replacer *strings.Replacer }
+
+// NewSet returns the Set of the given values. Those of less than four bytes are left out.
+func NewSet(secrets ...string) *Set {
+	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < shortest })
+	// The replacer takes the first of its values that fits: the longest, so that none shows its end behind another.
+	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	pairs := make([]string, 0, 2*len(known))
+	for _, s := range known {
+		pairs = append(pairs, s, Mask)
+	}
+	return &Set{strings.NewReplacer(pairs...)}
+}
+
+// Text returns s with every known secret replaced by "***".
+func (s *Set) Text(text string) string {
+	if s == nil || s.replacer == nil {
+		return text
+	}
+	return s.replacer.Replace(text)
+}
+
+// Text returns s with the given secrets replaced by "***". Those of less than four bytes are left alone.
+func Text(s string, secrets ...string) string { return NewSet(secrets...).Text(s) }
+
+// words are parts of names whose values are secret, in lower case.
+var words = []string{
+	"token", "secret", "key", "password", "passwd", "credential", "authorization", "cookie", "signature", "assertion",
+}
+
+// names are whole names whose values are secret, in lower case.
+var names = []string{"auth", "code", "jwt", "pass", "pwd", "sid", "sig"}
+
+// secretName reports whether the value of a header or a parameter of this name should not be shown.
+func secretName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(names, name) ||
+		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// Header renders headers for a log: "Name: value, value" in the order of the names, joined by "; ". The values of
+// credentials (Authorization, Cookie and whatever is named like a token, secret, key or password) are masked; of
+// Mcp-Session-Id, which helps to tell sessions apart, the first four characters are shown if it has at least twelve.
+func Header(h http.Header) string {
+	fields := make([]string, 0, len(h))
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		value := strings.Join(h[name], ", ")
+		switch {
+		case strings.EqualFold(name, "Mcp-Session-Id"):
+			value = short(value)
+		case secretName(name):
+			value = Mask
+		default:
+			value = hideTokens(oneLine(value))
+		}
+		fields = append(fields, oneLine(name)+": "+value)
+	}
+	return strings.Join(fields, "; ")
+}
+
+// short returns the beginning of a session's id.
+func short(id string) string {
+	if len(id) < 12 || oneLine(id[:4]) != id[:4] {
+		return Mask
+	}
+	return id[:4] + ellipsis
+}
+
+// URL returns an address with its userinfo masked, and with the values of query parameters masked whose names look
+// secret, those of a fragment that has parameters too. Of text that is no URL only the scheme is shown.
+func URL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" {
+		scheme, _, ok := strings.Cut(raw, "://")
+		if !ok {
+			return Mask
+		}
+		return oneLine(scheme) + "://" + Mask
+	}
+	const user = "userinfo" // a mask would be escaped
+	if u.User != nil {
+		u.User = url.User(user)
+	}
+	query, fragment := params(u.RawQuery), params(u.EscapedFragment())
+	u.RawQuery, u.ForceQuery, u.Fragment, u.RawFragment = "", false, "", ""
+	text := strings.Replace(u.String(), "//"+user+"@", "//"+Mask+"@", 1)
+	if query != "" {
+		text += "?" + query
+	}
+	if fragment != "" {
+		text += "#" + fragment
+	}
+	return hideTokens(oneLine(text))
+}
+
+// params masks the secret values of a query, and leaves the rest as it stands.
+func params(raw string) string {
+	parts := strings.FieldsFunc(raw, func(c rune) bool { return c == '&' || c == ';' })
+	for i, part := range parts {
+		name, _, ok := strings.Cut(part, "=")
+		plain, err := url.QueryUnescape(name)
+		if ok && (err != nil || secretName(plain)) {
+			parts[i] = name + "=" + Mask
+		}
+	}
+	return strings.Join(parts, "&")
+}

@@ -1,0 +1,84 @@
+package redact_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mcpwire/internal/redact"
+)
+
+func TestKnownSecretsAreMasked(t *testing.T) {
+	got := redact.Text("key abcd and abcdef, not abc", "abcd", "abcdef", "abc", "")
+	if got != "key *** and ***, not abc" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestSecretsInURLsAreMasked(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://h/mcp":                        "https://h/mcp",
+		"https://user:pass@h:1/mcp?x=1":        "https://***@h:1/mcp?x=1",
+		"https://token@h/":                     "https://***@h/",
+		"https://h/?api_key=k&x=1&Token=t&sig": "https://h/?api_key=***&x=1&Token=***&sig",
+		"https://h/?code=c&state=s":            "https://h/?code=***&state=s",
+		"https://u:p@[::1":                     "https://***",
+		"://":                                  "://***",
+		"no url %zz":                           "***",
+		"":                                     "",
+	} {
+		if got := redact.URL(raw); got != want {
+			t.Errorf("%s: got %s, want %s", raw, got, want)
+		}
+	}
+}
+
+func TestSecretHeadersAreMasked(t *testing.T) {
+	got := redact.Header(http.Header{
+		"Authorization": {"Bearer x"}, "Cookie": {"a=b"}, "X-Api-Key": {"k"}, "Mcp-Session-Id": {"s"},
+		"Accept": {"a", "b"}, "Proxy-Authorization": {"p"}, "My-Secret": {"s"},
+	})
+	const want = "Accept: a, b; Authorization: ***; Cookie: ***; Mcp-Session-Id: ***; My-Secret: ***; " +
+		"Proxy-Authorization: ***; X-Api-Key: ***"
+	if got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAnExcerptIsOneBoundedLineWithoutSecrets(t *testing.T) {
+	for _, row := range []struct{ body, want string }{
+		{"a\r\n\tb\x1b[31m c\x00", "a b [31m c"},
+		{"sent Bearer abc.def-123 on", "sent Bearer *** on"},
+		{`{"access_token":"a\"b","x":1}`, `{"access_token":"***","x":1}`},
+		{`{"client_secret" : "s`, `{"client_secret" : "***"`},
+		{"eyJhbGciOi.eyJzdWIiOi.sig", "***"},
+		{"key sk-abcdefgh12345 used", "key *** used"},
+		{"broken \xff byte", "broken \uFFFD byte"},
+		{strings.Repeat("é", 40), strings.Repeat("é", 25) + "…"},
+		{"", ""},
+	} {
+		if got := redact.Excerpt([]byte(row.body), 50); got != row.want {
+			t.Errorf("%q: got %q, want %q", row.body, got, row.want)
+		}
+	}
+	if got := redact.Excerpt([]byte(strings.Repeat(" ", 1000)+"x"), 50); got != "…" {
+		t.Errorf("got %q", got)
+	}
+	if got := redact.Line(`Bearer realm="x"`+"\n", 50); got != `Bearer realm="x"` {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	for _, s := range []string{"Bearer abcdefgh", "\xff\xc3", `{"token":"x\`, "é\n"} {
+		f.Add([]byte(s), 10)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, limit int) {
+		limit = 1 + max(0, limit)%300
+		got := redact.Excerpt(body, limit)
+		if len(got) > limit+len("…") || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x1b\x00") {
+			t.Errorf("%q, %d: got %q", body, limit, got)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"mcpwire/internal/httpwire"
+	"mcpwire/transport"
+)
+
+// An exchange is one POST and what belongs to it.
+type exchange struct {
+	conn   *conn
+	call   *transport.Call
+	caller context.Context
+	ctx    context.Context // done when the exchange must end
+	cancel context.CancelCauseFunc
+	own    atomic.Bool // the answer is being read: the call's end is seen without being woken
+	undo   []func() bool
+
+	lastEvent string // the id of the last event on the call's stream
+	retry     time.Duration
+}
+
+// begin starts the clocks of a call and ties the exchange to all that may end it.
+func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *exchange {
+	call.Start(what, c.options.Timeout)
+	x := &exchange{conn: c, call: call, caller: ctx, retry: -1}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	call.OnEnd(func() {
+		if !x.own.Load() {
+			x.cancel(nil)
+		}
+	})
+	x.tie(c.all)
+	return x
+}
+
+// tie ends the exchange when ctx is done.
+func (x *exchange) tie(ctx context.Context) {
+	x.undo = append(x.undo, context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) }))
+}
+
+func (x *exchange) finish() {
+	for _, undo := range x.undo {
+		undo()
+	}
+	x.cancel(nil)
+}
+
+// Exchange implements transport.Conn.
+func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
+	op := call.Envelope.String()
+	if !c.enter() {
+		return c.fail(op, transport.NotDelivered, c.reason())
+	}
+	defer c.active.Done()
+	if ctx.Err() != nil {
+		return c.fail(op, transport.NotDelivered, context.Cause(ctx))
+	}
+	x := c.begin(ctx, call, "request")
+	defer x.finish()
+	delivery, err := x.run()
+	if call.Stop() {
+		return nil
+	}
+	err = x.failure(op, delivery, err)
+	var carriage *transport.Error
+	if errors.As(err, &carriage) && carriage.Delivery == transport.MaybeDelivered {
+		c.abandon(call.Abandon)
+	}
+	return err
+}
+
+// abandonLimit bounds the sending of a cancel note.
+const abandonLimit = time.Second
+
+// abandon sends the cancel note of a call in the background, since the caller is not to wait for it. Close waits for
+// the goroutine.
+func (c *conn) abandon(note []byte) {
+	if note == nil || !c.enter() {
+		return
+	}
+	c.notes.Add(1)
+	go func() {
+		defer c.active.Done()
+		defer c.notes.Done()
+		ctx, cancel := context.WithTimeout(c.noting, abandonLimit)
+		defer cancel()
+		if resp, _, err := c.post(ctx, note); err == nil {
+			httpwire.Drop(resp, dropWait, cancel)
+		}
+	}()
+}
+
+// post sends one message.
+func (c *conn) post(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error) {
+	header := c.header("")
+	header["Content-Type"] = []string{"application/json"}
+	header["Accept"] = []string{"application/json, text/event-stream"}
+	return c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Header: header})
+}
+
+// run sends the request and reads its answer. A nil error means that the exchange went well; whether the call was
+// settled is the call's to say.
+func (x *exchange) run() (transport.Delivery, error) {
+	c := x.conn
+	hadSession := c.session.current() != ""
+	resp, delivery, err := c.post(x.ctx, x.call.Body)
+	if err != nil {
+		return delivery, err
+	}
+	if !httpwire.Succeeded(resp) {
+		return x.refused(resp, hadSession)
+	}
+	c.session.adopt(resp)
+	switch media := httpwire.MediaOf(resp); {
+	case media == httpwire.EventStream:
+		x.tie(c.streams)
+		x.call.Rename("SSE response")
+		return transport.MaybeDelivered, x.readStream(resp)
+	case media == httpwire.JSON:
+		return x.readJSON(resp)
+	case resp.StatusCode == http.StatusAccepted:
+		c.drop(resp, x)
+		return transport.Answered, errors.New("HTTP 202: the server accepted the request and gave no answer")
+	}
+	return transport.Answered, x.unreadable(resp)
+}
+
+// refused makes an error of an answer that is no success, and ends the connection if the session is lost.
+func (x *exchange) refused(resp *http.Response, hadSession bool) (transport.Delivery, error) {
+	status := x.status(resp)
+	if hadSession && lost(status) {
+		x.conn.lose()
+		return transport.NotDelivered, fmt.Errorf("%w: %w", transport.ErrSessionLost, status)
+	}
+	return transport.Answered, status
+}
+
+// statusWait is how long the body of a failure is waited for.
+const statusWait = 500 * time.Millisecond
+
+// status makes an error of an answer's status and the beginning of its body, and closes it.
+func (x *exchange) status(resp *http.Response) *transport.StatusError {
+	defer time.AfterFunc(statusWait, func() { x.cancel(nil) }).Stop()
+	defer resp.Body.Close()
+	return httpwire.Failure(resp)
+}
+
+// readJSON reads an answer that is one JSON text.
+func (x *exchange) readJSON(resp *http.Response) (transport.Delivery, error) {
+	defer resp.Body.Close()
+	text, err := httpwire.ReadAll(resp, x.conn.options.MaxMessage)
+	if err != nil && !errors.Is(err, transport.ErrTooLarge) {
+		return transport.MaybeDelivered, err
+	} else if err != nil {
+		return transport.Answered, err
+	}
+	x.own.Store(true)
+	switch verdict := x.conn.receiver.Receive(x.call, text); {
+	case x.call.Settled():
+		return transport.Answered, nil
+	case verdict == transport.Malformed:
+		return transport.Answered, httpwire.Malformed(text)
+	}
+	return transport.Answered, errors.New("the server answered another request than was asked")
+}
+
+// unreadable makes an error of a success that is neither JSON nor an event stream.
+func (x *exchange) unreadable(resp *http.Response) error {
+	kind := resp.Header.Get("Content-Type")
+	status := x.status(resp)
+	if kind == "" {
+		kind = "no type"
+	}
+	return fmt.Errorf("HTTP %d with %s in place of JSON or an event stream: %s", status.Status, kind, status.Excerpt)
+}
+
+// failure makes the error of an exchange that was not settled. What ended it comes before what it felt like.
+func (x *exchange) failure(op string, delivery transport.Delivery, err error) error {
+	var status *transport.StatusError
+	switch {
+	case errors.As(err, &status): // the server has spoken
+	case x.caller.Err() != nil:
+		err = context.Cause(x.caller)
+	case isTimeout(x.call.Err()):
+		err = x.call.Err()
+	case x.conn.Err() != nil:
+		err = x.conn.reason()
+	case err == nil:
+		err = errors.New("the exchange ended without an answer")
+	}
+	return x.conn.fail(op, delivery, err)
+}
+
+func isTimeout(err error) bool {
+	var timeout *transport.TimeoutError
+	return errors.As(err, &timeout)
+}
+
+// reason returns why the connection has ended, without the operation and name around it.
+func (c *conn) reason() error {
+	if carriage, ok := errors.AsType[*transport.Error](c.Err()); ok {
+		return carriage.Err
+	}
+	return transport.ErrClosed
+}
+
+// Send implements transport.Conn. Any 2xx is success, whatever comes with it (2025-11-25, transports, sending 4).
+func (c *conn) Send(ctx context.Context, call *transport.Call) error {
+	op := call.Envelope.String()
+	if !c.enter() {
+		return c.fail(op, transport.NotDelivered, c.reason())
+	}
+	defer c.active.Done()
+	x := c.begin(ctx, call, "notify")
+	defer x.finish()
+	hadSession := c.session.current() != ""
+	resp, delivery, err := c.post(x.ctx, call.Body)
+	if err == nil {
+		if httpwire.Succeeded(resp) {
+			c.drop(resp, x)
+			call.Stop()
+			return nil
+		}
+		delivery, err = x.refused(resp, hadSession)
+	}
+	call.Stop()
+	return x.failure(op, delivery, err)
+}
+
+// dropWait is how long the end of a body is waited for that nobody wants.
+const dropWait = 20 * time.Millisecond
+
+// drop reads the rest of an answer so that its connection can be used again. A server that leaves streams open is not
+// waited for a second time.
+func (c *conn) drop(resp *http.Response, x *exchange) {
+	c.mu.Lock()
+	patient := c.patient
+	c.mu.Unlock()
+	if !patient {
+		_ = resp.Body.Close()
+		return
+	}
+	if !httpwire.Drop(resp, dropWait, func() { x.cancel(nil) }) {
+		c.mu.Lock()
+		c.patient = false
+		c.mu.Unlock()
+	}
+}

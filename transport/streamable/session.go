@@ -1,0 +1,81 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"mcpwire/internal/httpwire"
+	"mcpwire/jsonrpc"
+	"mcpwire/transport"
+)
+
+const sessionHeader = "Mcp-Session-Id"
+
+// session is the id that the server has given to this connection. It is taken once: a connection has one session, and a
+// new session has a new connection, so that a late answer can't bring an old id back.
+type session struct {
+	mu    sync.Mutex
+	id    string
+	fixed bool // an answer has come: the server has given an id, or opens no sessions
+}
+
+func (s *session) current() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+// adopt takes the id of the first successful answer to a request (2025-11-25, transports, session management 1).
+func (s *session) adopt(resp *http.Response) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.fixed {
+		s.id, s.fixed = resp.Header.Get(sessionHeader), true
+	}
+}
+
+// lost reports whether an answer to a request that carried a session id says that the server has forgotten the session.
+// 404 is how servers must say it (session management 3); some say it with 400 or 410 and words.
+func lost(e *transport.StatusError) bool {
+	switch e.Status {
+	case http.StatusNotFound:
+		return true
+	case http.StatusBadRequest, http.StatusGone:
+		var refusal *jsonrpc.Error
+		return errors.As(e, &refusal) && (refusal.Code == -32000 || refusal.Code == -32001) &&
+			strings.Contains(strings.ToLower(refusal.Message), "session")
+	}
+	return false
+}
+
+// deleteSession tells the server that the session is over (session management 5). That it can't or won't is no failure.
+func (c *conn) deleteSession(ctx context.Context) {
+	id := c.session.current()
+	if id == "" || errors.Is(c.Err(), transport.ErrSessionLost) {
+		return
+	}
+	header := c.header("")
+	delete(header, "Accept")
+	resp, _, err := c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodDelete, Header: header})
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+}
+
+// header returns the headers of a request.
+func (c *conn) header(lastEvent string) http.Header {
+	h := http.Header{"Accept": {"text/event-stream"}}
+	if id := c.session.current(); id != "" {
+		h[sessionHeader] = []string{id}
+	}
+	if revision := c.negotiated().Revision; revision != "" {
+		h["Mcp-Protocol-Version"] = []string{revision}
+	}
+	if lastEvent != "" {
+		h["Last-Event-Id"] = []string{lastEvent}
+	}
+	return h
+}

@@ -1,0 +1,229 @@
+// Package streamable is the carrier for Streamable HTTP, as the revisions 2025-03-26 to 2025-11-25 have it: every
+// message is a POST to one endpoint, answered with JSON or with a stream of events, and a standing GET carries what the
+// server has to say by itself (2025-11-25, transports, Streamable HTTP).
+package streamable
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"mcpwire/internal/httpwire"
+	"mcpwire/transport"
+)
+
+// DefaultMaxMessage is the default of Options.MaxMessage: 64 MiB.
+const DefaultMaxMessage = 64 << 20
+
+// Options describe a server. Only URL is needed.
+type Options struct {
+	Name    string            // the server's name in errors
+	URL     string            // the endpoint
+	Headers map[string]string // sent with each request; an empty one is left out; those of the protocol win
+	TLS     *tls.Config       // nil: the system's roots
+	// Proxy chooses the proxy of a request (nil: HTTP_PROXY, HTTPS_PROXY and NO_PROXY; never for loopback addresses).
+	Proxy func(*url.URL) (*url.URL, error)
+	// Wrap is put around the connections' round tripper; may be nil.
+	Wrap func(http.RoundTripper) http.RoundTripper
+	// Timeout is the default of Call.Timeout (0: 30 s; negative: none).
+	Timeout time.Duration
+	// MaxMessage bounds one message from the server, in bytes, unpacked (0: 64 MiB).
+	MaxMessage int
+	// OnTrace is told of each HTTP exchange when its headers have come, or it has failed; may be nil. It must be quick.
+	OnTrace func(Trace)
+}
+
+// A Trace is one HTTP exchange, without secrets.
+type Trace = httpwire.Trace
+
+// New returns the transport to a server. Nothing is dialled before the first message.
+func New(o Options) transport.Transport {
+	if o.Timeout == 0 {
+		o.Timeout = transport.DefaultTimeout
+	}
+	if o.MaxMessage == 0 {
+		o.MaxMessage = DefaultMaxMessage
+	}
+	return opener(o)
+}
+
+type opener Options
+
+// Open implements transport.Transport. It fails for a URL that is not valid, and does no handshake.
+func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn, error) {
+	fail := func(err error) error {
+		return &transport.Error{Op: "open", Server: o.Name, Delivery: transport.NotDelivered, Err: err}
+	}
+	if ctx.Err() != nil {
+		return nil, fail(context.Cause(ctx))
+	}
+	endpoint, err := httpwire.New(httpwire.Options{
+		URL: o.URL, Headers: o.Headers, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap, OnTrace: o.OnTrace,
+	})
+	if err != nil {
+		return nil, fail(err)
+	}
+	c := &conn{
+		options:  Options(o),
+		endpoint: endpoint,
+		receiver: r,
+		patient:  true,
+		done:     make(chan struct{}),
+		closed:   make(chan struct{}),
+	}
+	c.streams, c.endStreams = context.WithCancelCause(context.Background())
+	c.noting, c.endNotes = context.WithCancel(context.Background())
+	c.all, c.endAll = context.WithCancelCause(context.Background())
+	return c, nil
+}
+
+// conn is one connection: an HTTP session where the server opens one.
+type conn struct {
+	options  Options
+	endpoint *httpwire.Endpoint
+	receiver transport.Receiver
+	session  session
+
+	streams    context.Context // of exchanges that wait on an event stream
+	endStreams context.CancelCauseFunc
+	all        context.Context // of all exchanges
+	endAll     context.CancelCauseFunc
+	active     sync.WaitGroup // exchanges, and what else uses the endpoint
+
+	noting   context.Context // of cancel notes
+	endNotes context.CancelFunc
+	notes    sync.WaitGroup // cancel notes that are on their way
+
+	mu      sync.Mutex
+	wire    transport.Wire
+	err     error // why done is closed
+	patient bool  // nothing says yet that the server leaves streams open behind the answer
+	done    chan struct{}
+
+	losing   sync.WaitGroup // the goroutine that ends what a lost session leaves
+	shutdown sync.Once
+	closed   chan struct{} // closed when Close has done its work
+	told     sync.Once     // guards Receiver.Closed
+}
+
+func (c *conn) fail(op string, d transport.Delivery, err error) error {
+	return &transport.Error{Op: op, Server: c.options.Name, Delivery: d, Err: err}
+}
+
+// enter counts an exchange in; false means that the connection has ended.
+func (c *conn) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return false
+	}
+	c.active.Add(1)
+	return true
+}
+
+// lossGrace is how long, after the session was lost, exchanges without an answer may still hear that it is: then they
+// know that the server did not run them.
+const lossGrace = 2 * time.Second
+
+// end marks the connection as ended and ends the exchanges on streams. Only the first cause counts.
+func (c *conn) end(cause error) (first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return false
+	}
+	c.err = c.fail("", transport.MaybeDelivered, cause)
+	close(c.done)
+	c.endStreams(cause)
+	return true
+}
+
+// lose ends the connection because the server has forgotten its session.
+func (c *conn) lose() {
+	cause := fmt.Errorf("%w: %w", transport.ErrClosed, transport.ErrSessionLost)
+	c.losing.Add(1)
+	if !c.end(cause) {
+		c.losing.Done()
+		return
+	}
+	go func() {
+		defer c.losing.Done()
+		grace := time.AfterFunc(lossGrace, func() { c.endAll(cause) })
+		defer grace.Stop()
+		c.active.Wait()
+		c.told.Do(func() { c.receiver.Closed(c.Err()) })
+	}()
+}
+
+// closeLimit bounds the DELETE that ends a session.
+const closeLimit = 2 * time.Second
+
+// Close implements transport.Conn: exchanges end, then the session is deleted, then the sockets are closed.
+func (c *conn) Close(ctx context.Context) error {
+	c.shutdown.Do(func() {
+		defer close(c.closed)
+		c.end(transport.ErrClosed)
+		c.endStreams(transport.ErrClosed)
+		c.endAll(transport.ErrClosed)
+		c.awaitNotes(ctx)
+		c.endNotes()
+		c.active.Wait()
+		c.losing.Wait()
+		ctx, cancel := context.WithTimeout(ctx, closeLimit)
+		defer cancel()
+		c.deleteSession(ctx)
+		c.endpoint.Close()
+		c.told.Do(func() { c.receiver.Closed(nil) })
+	})
+	<-c.closed
+	return nil
+}
+
+// notesWait is how long Close waits for cancel notes that are on their way: a program that gives up a call often closes
+// right after.
+const notesWait = 200 * time.Millisecond
+
+func (c *conn) awaitNotes(ctx context.Context) {
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		c.notes.Wait()
+	}()
+	timer := time.NewTimer(notesWait)
+	defer timer.Stop()
+	select {
+	case <-sent:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Negotiated implements transport.Conn.
+func (c *conn) Negotiated(w transport.Wire) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wire = w
+}
+
+func (c *conn) negotiated() transport.Wire {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wire
+}
+
+// Traits implements transport.Conn.
+func (c *conn) Traits() transport.Traits { return transport.Traits{Name: "http", Standing: true} }
+
+// Done implements transport.Conn.
+func (c *conn) Done() <-chan struct{} { return c.done }
+
+// Err implements transport.Conn.
+func (c *conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
