@@ -5,12 +5,13 @@ package mcpwire
 
 import (
 	"context"
-	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"mcpwire/client"
 	"mcpwire/config"
-	"mcpwire/transport"
+	"mcpwire/internal/eracache"
 	"mcpwire/transport/stdio"
 )
 
@@ -24,6 +25,11 @@ type Options struct {
 	// OnNoise gets the lines that a server process writes on its standard output and that are no messages. It must be
 	// quick.
 	OnNoise func(line []byte)
+	// CacheDir is where it is kept which revision a server speaks, by a hash of its entry (empty: mcpwire in the user's
+	// folder for caches; "none": nowhere).
+	CacheDir string
+	// OnHTTP is told of each HTTP exchange with the server when its headers have come, or it has failed. It must be quick.
+	OnHTTP func(HTTPTrace)
 }
 
 // Connect starts or reaches the server that s describes and shakes hands with it. The errors are those of
@@ -36,15 +42,40 @@ func Connect(ctx context.Context, s config.Server, o Options) (*client.Client, e
 	o.Server = s.Name
 	o.Timeout = choose(s.Timeout, o.Timeout)
 	o.ConnectTimeout = choose(s.ConnectTimeout, o.ConnectTimeout)
-	var t transport.Transport
-	switch kind {
-	case config.Stdio:
-		t = stdio.New(process(s, o))
-	default:
-		return nil, fmt.Errorf("server %q: the %s transport is not built yet; only programs (a command) can be reached",
-			s.Name, kind)
+	if s.Protocol != "" {
+		o.Protocol = s.Protocol
 	}
-	return client.Connect(ctx, t, o.Options)
+	cache, key := eras(o.CacheDir), eracache.Key(s)
+	if o.Known == "" {
+		o.Known = cache.Revision(key)
+	}
+	c, err := connect(ctx, s, kind, o)
+	if err == nil && o.Protocol == "" {
+		_ = cache.Remember(key, c.Server().Revision) // without it the next start takes a little longer
+	}
+	return c, err
+}
+
+func connect(ctx context.Context, s config.Server, kind config.Kind, o Options) (*client.Client, error) {
+	if kind != config.Stdio {
+		return connectHTTP(ctx, s, kind, o)
+	}
+	return client.Connect(ctx, stdio.New(process(s, o)), o.Options)
+}
+
+// eras returns the cache of what servers speak.
+func eras(folder string) eracache.Cache {
+	switch folder {
+	case "none":
+		return eracache.Cache{}
+	case "":
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return eracache.Cache{}
+		}
+		folder = filepath.Join(base, "mcpwire")
+	}
+	return eracache.In(folder)
 }
 
 // choose returns the entry's duration, in which 0 means no limit, or else that of the options.

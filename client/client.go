@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpwire/mcp"
@@ -21,6 +22,7 @@ const (
 	DefaultConnectTimeout = time.Minute
 	DefaultListTimeout    = time.Minute
 	DefaultListPages      = 1000
+	DefaultProbeTimeout   = 2 * time.Second
 )
 
 // Options configure a Client. The zero value works. For the callbacks see rpc.Options: they never run on a goroutine
@@ -43,6 +45,23 @@ type Options struct {
 	ListTimeout time.Duration
 	// ListPages bounds the pages of one list (0: 1,000).
 	ListPages int
+	// Protocol pins what is spoken: a revision, ProtocolSession or ProtocolStateless. Empty: what both sides speak is
+	// found out, the newest first.
+	Protocol string
+	// Known is the revision that the server was found to speak before, if any (Server.Revision): an older server is then
+	// not asked again whether it is a newer one. If it proves wrong it is found out anew.
+	Known string
+	// ProbeTimeout is how long a server on pipes may be silent when it is asked whether it speaks a stateless revision,
+	// before it is spoken to in both ways at once (0: 2 s).
+	ProbeTimeout time.Duration
+	// InputRounds bounds how often in a row a server may ask for input before it completes one request (0: 10).
+	InputRounds int
+	// ValidateArguments checks arguments against the tool's input schema before they are sent, if ListTools has read it:
+	// see ArgumentError.
+	ValidateArguments bool
+	// SkipResultValidation leaves structured content unchecked. Otherwise it is checked against the tool's output schema,
+	// if ListTools has read it: see mcp.CallToolResult.SchemaError.
+	SkipResultValidation bool
 	// StringIDs numbers requests with strings, for servers that answer only those.
 	StringIDs bool
 
@@ -51,6 +70,9 @@ type Options struct {
 	// OnRequest answers the server's requests (roots, sampling, elicitation), except ping, which the client answers. If
 	// nil they are refused with -32601.
 	OnRequest func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
+	// Input answers what the server asks of the host: roots, sampling, elicitation. What it does not offer is not
+	// advertised.
+	Input *InputHandler
 	// OnError is told what went wrong without ending the connection, or just before it ends.
 	OnError func(err error)
 	// OnRenewed is told that the server had forgotten the HTTP session and a new one was opened, so that lists may have
@@ -75,7 +97,11 @@ type Client struct {
 	options   Options
 	log       *slog.Logger
 	transport transport.Transport
-	era       era
+	era       era                       // found once, before Connect returns
+	newer     atomic.Pointer[stateless] // era, if it is that; for callbacks, which may run before
+	mirrors   mirrors
+	schemas   schemas
+	watches   watches
 
 	base       context.Context // of what runs in the background; done when the client is closed
 	end        context.CancelFunc
@@ -86,6 +112,8 @@ type Client struct {
 	renewal *renewal      // the one that is under way; nil if none is
 	done    chan struct{} // closed when the client has ended
 	err     error         // why done is closed
+
+	toldClosed atomic.Bool // OnClose was called
 }
 
 // Connect opens a connection of t and shakes hands. Both together are bounded by ctx and Options.ConnectTimeout. The
@@ -99,9 +127,8 @@ func Connect(ctx context.Context, t transport.Transport, o Options) (*Client, er
 		transport: t,
 		done:      make(chan struct{}),
 	}
-	c.era = &session{client: c}
 	c.base, c.end = context.WithCancel(context.WithValue(context.Background(), callbackKey{}, c))
-	l, err := c.open(ctx)
+	l, err := c.negotiate(ctx)
 	if err != nil {
 		c.end()
 		return nil, err
@@ -123,6 +150,13 @@ func (o Options) withDefaults() Options {
 	if o.ListPages == 0 {
 		o.ListPages = DefaultListPages
 	}
+	if o.ProbeTimeout <= 0 {
+		o.ProbeTimeout = DefaultProbeTimeout
+	}
+	if o.InputRounds == 0 {
+		o.InputRounds = DefaultInputRounds
+	}
+	o.Capabilities = o.Input.capabilities(o.Capabilities)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -156,7 +190,7 @@ func (c *Client) Close(ctx context.Context) error {
 	if ctx.Value(callbackKey{}) != c {
 		c.background.Wait()
 	}
-	return c.current().peer.Close(ctx)
+	return c.closeLine(ctx)
 }
 
 // Ping asks the server for a sign of life (2025-11-25, ping). Any answer counts, a refusal too.

@@ -85,7 +85,7 @@ func TestNoCommonRevisionNamesBothSides(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, err := client.Connect(t.Context(), transporttest.NewMemory(row.fake.serve), client.Options{Server: "demo"})
+				_, err := client.Connect(t.Context(), transporttest.NewMemory(row.fake.serve), client.Options{Server: "demo", Protocol: client.ProtocolSession})
 				var version *client.VersionError
 				if !errors.As(err, &version) || err.Error() != row.want {
 					t.Errorf("got %v", err)
@@ -100,7 +100,7 @@ func TestARefusedHandshakeIsTheServersError(t *testing.T) {
 		f := &fake{answers: map[string]func(jsonrpc.Message) string{"initialize": func(m jsonrpc.Message) string {
 			return `{"jsonrpc":"2.0","id":` + m.ID.String() + `,"error":{"code":-32000,"message":"not today"}}`
 		}}}
-		_, err := client.Connect(t.Context(), transporttest.NewMemory(f.serve), client.Options{})
+		_, err := client.Connect(t.Context(), transporttest.NewMemory(f.serve), client.Options{Protocol: client.ProtocolSession})
 		var refusal *jsonrpc.Error
 		if !errors.As(err, &refusal) || refusal.Message != "not today" {
 			t.Errorf("got %v", err)
@@ -119,7 +119,7 @@ func TestConnectHasOneDeadlineThatNothingExtends(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := client.Connect(t.Context(), transporttest.NewMemory(f.serve), client.Options{
-			Server: "demo", ConnectTimeout: 3 * time.Second, Timeout: time.Hour,
+			Server: "demo", Protocol: client.ProtocolSession, ConnectTimeout: 3 * time.Second, Timeout: time.Hour,
 		})
 		if !errors.Is(err, context.DeadlineExceeded) || err.Error() != "demo: connect: connect timeout after 3000ms" {
 			t.Errorf("got %v", err)
@@ -139,7 +139,7 @@ func TestTheCallerCanGiveUpConnecting(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := errors.New("enough")
 		time.AfterFunc(time.Second, func() { cancel(stop) })
-		_, err := client.Connect(ctx, transporttest.NewMemory(f.serve), client.Options{})
+		_, err := client.Connect(ctx, transporttest.NewMemory(f.serve), client.Options{Protocol: client.ProtocolSession})
 		if err != stop { //nolint:errorlint // it itself is promised
 			t.Errorf("got %v", err)
 		}
@@ -154,7 +154,7 @@ func TestAServerThatDiesInTheHandshakeIsReportedAtOnce(t *testing.T) {
 		_, err := client.Connect(t.Context(), transporttest.NewMemory(func(s *transporttest.Server) {
 			s.Read()
 			s.End(reason)
-		}), client.Options{OnClose: func(err error) { closed <- err }})
+		}), client.Options{Protocol: client.ProtocolSession, OnClose: func(err error) { closed <- err }})
 		if !errors.Is(err, transport.ErrClosed) || !errors.Is(err, reason) || time.Since(start) != 0 {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
@@ -244,7 +244,7 @@ func TestTheHostIsToldOnceThatTheLineHasEnded(t *testing.T) {
 						}
 					}()
 					(&fake{}).serve(s)
-				}), client.Options{OnClose: func(err error) { closed <- err }})
+				}), client.Options{Protocol: client.ProtocolSession, OnClose: func(err error) { closed <- err }})
 				if err != nil || c.Err() != nil {
 					t.Fatal(err, c.Err())
 				}

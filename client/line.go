@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
 	"mcpwire/rpc"
 	"mcpwire/transport"
@@ -32,20 +33,63 @@ type line struct {
 	gaveUp   atomic.Bool   // listening has ended and may be tried again
 }
 
-// open opens a connection and shakes hands. Until the line is used, nobody but the caller of open is told of its end.
-func (c *Client) open(ctx context.Context) (*line, error) {
-	connecting := ctx
-	if d := c.options.ConnectTimeout; d > 0 {
-		bounded, cancel := context.WithTimeoutCause(ctx, d, &transport.TimeoutError{What: "connect", After: d})
-		defer cancel()
-		connecting = bounded
+// bounded returns the context of an attempt to connect: ctx with the limit of Options.ConnectTimeout.
+func (c *Client) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := c.options.ConnectTimeout
+	if d <= 0 {
+		return context.WithCancel(ctx)
 	}
+	return context.WithTimeoutCause(ctx, d, &transport.TimeoutError{What: "connect", After: d})
+}
+
+// negotiate opens the first line, and finds the era.
+func (c *Client) negotiate(ctx context.Context) (*line, error) {
+	connecting, cancel := c.bounded(ctx)
+	defer cancel()
+	n := &negotiation{client: c, dial: c.dial}
+	l, err := n.open(connecting)
+	if err != nil {
+		return nil, c.abandon(ctx, connecting, n.line, err)
+	}
+	return l, nil
+}
+
+// open opens a line in the era that was found.
+func (c *Client) open(ctx context.Context) (*line, error) {
+	connecting, cancel := c.bounded(ctx)
+	defer cancel()
+	l, err := c.dial(connecting)
+	if err == nil {
+		l.server, err = c.era.open(connecting, l.peer)
+	}
+	if err != nil {
+		return nil, c.abandon(ctx, connecting, l, err)
+	}
+	return l, nil
+}
+
+// abandon closes a line, if there is one, on which the handshake has failed, and returns why in words.
+func (c *Client) abandon(ctx, connecting context.Context, l *line, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		err = context.Cause(ctx) // a carrier that could not open wraps it
+	}
+	if l == nil {
+		return err
+	}
+	err = c.explain(ctx, l.peer, err)
+	// How the shutdown goes changes nothing about that the handshake has failed.
+	_ = l.peer.Close(connecting)
+	return err
+}
+
+// dial opens a connection. Until the line is used, nobody but the caller of dial is told of its end.
+func (c *Client) dial(ctx context.Context) (*line, error) {
 	l := &line{gone: make(chan struct{})}
-	peer, err := rpc.Open(connecting, c.transport, rpc.Options{
+	peer, err := rpc.Open(ctx, c.transport, rpc.Options{
 		Server:         c.options.Server,
 		StringIDs:      c.options.StringIDs,
-		OnNotification: c.options.OnNotification,
-		OnRequest:      c.options.OnRequest,
+		OnNotification: c.notified,
+		OnRequest:      c.asked,
 		Instant:        map[string]json.RawMessage{mcp.MethodPing: json.RawMessage(`{}`)},
 		OnError:        c.options.OnError,
 		OnEnd:          func(err error) { c.lineEnded(l, err) },
@@ -56,13 +100,33 @@ func (c *Client) open(ctx context.Context) (*line, error) {
 		return nil, err
 	}
 	l.peer = peer
-	if l.server, err = c.era.open(connecting, peer); err != nil {
-		err = c.explain(ctx, peer, err)
-		// The handshake has failed; how the shutdown goes changes nothing about that.
-		_ = peer.Close(connecting)
-		return nil, err
-	}
 	return l, nil
+}
+
+// notified takes the server's notifications.
+func (c *Client) notified(ctx context.Context, method string, params json.RawMessage) {
+	c.watches.tell(method, params)
+	if e := c.newer.Load(); e != nil {
+		e.outdate(method, params)
+	}
+	if f := c.options.OnNotification; f != nil {
+		f(ctx, method, params)
+	}
+}
+
+// asked answers the server's requests. In the stateless era it may send none (2026-07-28, base protocol, patterns).
+func (c *Client) asked(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	if c.newer.Load() != nil {
+		c.log.Warn("the server sent a request, which its revision doesn't know; it is ignored", "method", method)
+		return nil, rpc.ErrNoAnswer
+	}
+	if c.options.Input.offers(method) {
+		return c.options.Input.answer(ctx, method, params)
+	}
+	if f := c.options.OnRequest; f != nil {
+		return f(ctx, method, params)
+	}
+	return nil, &rpc.Refusal{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found: " + method}
 }
 
 // explain adds to a handshake that took too long what the server said beside messages.
@@ -82,8 +146,8 @@ func (c *Client) explain(ctx context.Context, peer *rpc.Peer, err error) error {
 
 // use makes a line the one in use.
 func (c *Client) use(l *line) {
-	wanted := c.options.OnNotification != nil || c.options.OnRequest != nil
-	if wanted && l.peer.Conn().Traits().Standing {
+	_, hasSessions := c.era.(*session)
+	if hasSessions && l.peer.Conn().Traits().Standing && c.wantsStanding() {
 		l.standing = make(chan struct{})
 		c.listen(l, func() { close(l.standing) })
 	}
@@ -98,8 +162,13 @@ func (c *Client) use(l *line) {
 		c.lineEnded(l, err)
 	}
 	if closed {
-		c.lineClosed(l, err)
+		c.tellClosed(err)
 	}
+}
+
+// wantsStanding reports whether the host has use for what a server says by itself.
+func (c *Client) wantsStanding() bool {
+	return c.options.OnNotification != nil || c.options.OnRequest != nil || c.options.Input != nil
 }
 
 func (c *Client) current() *line {
@@ -108,15 +177,28 @@ func (c *Client) current() *line {
 	return c.line
 }
 
-// listen holds the standing stream of a line in the background. ready is called once, when it stands or has ended.
-func (c *Client) listen(l *line, ready func()) {
+// start runs f in the background, unless the client is closed.
+func (c *Client) start(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.base.Err() != nil {
-		ready()
-		return
+		return false
 	}
-	c.background.Go(func() {
+	c.background.Go(f)
+	return true
+}
+
+// setEra ends the negotiation.
+func (c *Client) setEra(e era) {
+	c.era = e
+	if newer, ok := e.(*stateless); ok {
+		c.newer.Store(newer)
+	}
+}
+
+// listen holds the standing stream of a line in the background. ready is called once, when it stands or has ended.
+func (c *Client) listen(l *line, ready func()) {
+	started := c.start(func() {
 		stood := false
 		opened := func() {
 			stood = true
@@ -131,6 +213,9 @@ func (c *Client) listen(l *line, ready func()) {
 			l.gaveUp.Store(!errors.Is(err, transport.ErrNoStream))
 		}
 	})
+	if !started {
+		ready()
+	}
 }
 
 // standingWait is how long the first call waits for the standing stream: some servers send requests on it and lose them
@@ -177,17 +262,41 @@ func (c *Client) lineClosed(l *line, err error) {
 	close(l.gone)
 	inUse := l.inUse
 	l.mu.Unlock()
-	if inUse && !errors.Is(err, transport.ErrSessionLost) && c.options.OnClose != nil {
+	if inUse {
+		c.tellClosed(err)
+	}
+}
+
+// tellClosed tells the host, once, that there is no connection any more. A lost session alone is not its end.
+func (c *Client) tellClosed(err error) {
+	if !errors.Is(err, transport.ErrSessionLost) && c.toldClosed.CompareAndSwap(false, true) && c.options.OnClose != nil {
 		c.options.OnClose(err)
 	}
+}
+
+// closeLine closes the line in use. If its session was lost before, the host has not heard of the end yet.
+func (c *Client) closeLine(ctx context.Context) error {
+	l := c.current()
+	err := l.peer.Close(ctx)
+	l.mu.Lock()
+	lost := errors.Is(l.endError, transport.ErrSessionLost)
+	l.mu.Unlock()
+	if lost {
+		c.tellClosed(nil)
+	}
+	return err
 }
 
 // ended marks the client as ended; the first reason counts.
 func (c *Client) ended(err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
+	first := c.err == nil
+	if first {
 		c.err = err
 		close(c.done)
+	}
+	c.mu.Unlock()
+	if first {
+		c.watches.endAll(err)
 	}
 }

@@ -6,11 +6,21 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpwire/internal/jsonscan"
 	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
 	"mcpwire/rpc"
 	"mcpwire/transport"
 )
+
+// A listing is how a method's list is read.
+type listing[T any] struct {
+	method string
+	items  string          // the member of a page that holds them
+	key    func(*T) string // what tells an item from others; empty for none that could be used
+}
 
 // A page is one page of a list, decoded.
 type page[T any] struct {
@@ -21,9 +31,8 @@ type page[T any] struct {
 // walk reads a list page by page (2025-11-25, pagination). An item whose key came before is dropped, since servers that
 // page wrongly send the same ones again. A server that doesn't know the method has an empty list. If the walk ends
 // early, what was read so far is returned with a *ListError; the error of the first page is returned as it is.
-func walk[T any](
-	ctx context.Context, c *Client, method string, decode func(raw json.RawMessage) (page[T], error), key func(T) string,
-) ([]T, error) {
+func walk[T any](ctx context.Context, c *Client, of listing[T]) ([]T, error) {
+	method := of.method
 	if limit := c.options.ListTimeout; limit > 0 {
 		cause := &transport.TimeoutError{What: method, After: limit}
 		bounded, cancel := context.WithTimeoutCause(ctx, limit, cause)
@@ -33,6 +42,8 @@ func walk[T any](
 	var all []T
 	names, cursors := map[string]bool{}, map[string]bool{}
 	var cursor *string
+	var twice string
+	warned := false
 	for pages := 0; ; pages++ {
 		incomplete := func(err error) ([]T, error) {
 			return all, &ListError{Server: c.options.Server, Method: method, Pages: pages, Err: err}
@@ -45,7 +56,7 @@ func walk[T any](
 		case cursor != nil:
 			cursors[*cursor] = true
 		}
-		p, err := readPage(ctx, c, method, cursor, decode)
+		p, err := readPage(ctx, c, of, cursor)
 		var refusal *jsonrpc.Error
 		switch {
 		case err == nil:
@@ -54,9 +65,13 @@ func walk[T any](
 		case errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound:
 			return nil, nil
 		default:
-			return nil, err
+			return nil, c.named(err)
 		}
-		all = appendNew(c, method, all, p.items, names, key)
+		all, twice = appendNew(all, p.items, names, of.key)
+		if twice != "" && !warned {
+			warned = true
+			c.log.Warn("the server lists the same item twice; the first is kept", "method", method, "item", twice)
+		}
 		if c.era.endsList(p.next) {
 			return all, nil
 		}
@@ -64,9 +79,7 @@ func walk[T any](
 	}
 }
 
-func readPage[T any](
-	ctx context.Context, c *Client, method string, cursor *string, decode func(raw json.RawMessage) (page[T], error),
-) (page[T], error) {
+func readPage[T any](ctx context.Context, c *Client, of listing[T], cursor *string) (page[T], error) {
 	var params json.RawMessage
 	if cursor != nil {
 		encoded, err := mcp.Encode(mcp.ListParams{Cursor: cursor})
@@ -75,27 +88,99 @@ func readPage[T any](
 		}
 		params = encoded
 	}
-	raw, err := c.era.request(ctx, method, params, rpc.RequestOptions{Timeout: c.options.Timeout})
+	raw, err := c.era.request(ctx, of.method, params, rpc.RequestOptions{Timeout: c.options.Timeout})
 	if err != nil {
 		return page[T]{}, err
 	}
-	return decode(raw)
+	var rest struct {
+		NextCursor *string `json:"nextCursor"`
+	}
+	usable := func(item *T) bool { return of.key(item) != "" }
+	items, err := decodeList(c, of.method, raw, of.items, &rest, usable)
+	return page[T]{items, rest.NextCursor}, err
 }
 
-// appendNew appends the items that are new, and warns once for a page with others.
-func appendNew[T any](c *Client, method string, all, items []T, seen map[string]bool, key func(T) string) []T {
-	repeated := ""
-	for _, item := range items {
-		k := key(item)
+// named puts the server's name before the end of a walk's time, which is the cause of a context and names none.
+func (c *Client) named(err error) error {
+	if timeout, ok := err.(*transport.TimeoutError); ok { //nolint:errorlint // a wrapped one is named
+		return &transport.Error{Server: c.options.Server, Err: timeout}
+	}
+	return err
+}
+
+// appendNew appends the items that are new, and returns the key of one that is not, if there are any.
+func appendNew[T any](all, items []T, seen map[string]bool, key func(*T) string) (more []T, twice string) {
+	for i := range items {
+		k := key(&items[i])
 		if seen[k] {
-			repeated = k
+			twice = k
 			continue
 		}
 		seen[k] = true
-		all = append(all, item)
+		all = append(all, items[i])
 	}
-	if repeated != "" {
-		c.log.Warn("the server lists the same item twice; the first is kept", "method", method, "item", repeated)
+	return all, twice
+}
+
+// decodeList decodes a result in which the member called name is a list, and its other members into rest. Elements that
+// are null, malformed or not usable are left out with a warning, so that they cost only themselves.
+func decodeList[T any](
+	c *Client, method string, raw json.RawMessage, name string, rest any, usable func(*T) bool,
+) ([]T, error) {
+	list, others, err := cut(raw, name)
+	if err != nil {
+		return nil, c.decode(method, raw, rest)
 	}
-	return all
+	if err := c.decode(method, others, rest); err != nil || list == nil {
+		return nil, err
+	}
+	all, bad := []T{}, 0
+	var reason error
+	err = jsonscan.Elements(list, func(text []byte) error {
+		var item T
+		if err := mcp.Decode(text, &item); err != nil {
+			reason = err
+		} else if string(text) != "null" && usable(&item) {
+			all = append(all, item)
+			return nil
+		}
+		bad++
+		return nil
+	})
+	if err != nil {
+		return nil, &rpc.DecodeError{Server: c.options.Server, Method: method, Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	if bad > 0 {
+		c.log.Warn("elements of a list that are null or malformed are left out",
+			"method", method, "list", name, "elements", bad, "error", reason)
+	}
+	return all, nil
+}
+
+// cut returns the value of one member of an object, nil if it is absent or null, and the object without it.
+func cut(object json.RawMessage, name string) (value, others json.RawMessage, err error) {
+	rest := []byte{'{'}
+	err = jsonscan.Members(object, func(n, v []byte) error {
+		switch {
+		case string(n) != name:
+			rest = appendMember(rest, string(n), v)
+		case string(v) == "null":
+			value = nil
+		default:
+			value = v
+		}
+		return nil
+	})
+	return value, append(rest, '}'), err
+}
+
+// appendMember appends a member to an object that is not closed yet.
+func appendMember(object []byte, name string, value json.RawMessage) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	// Broken UTF-8 becomes U+FFFD, and the error only says so.
+	object, _ = jsontext.AppendQuote(object, name)
+	object = append(object, ':')
+	return append(object, value...)
 }

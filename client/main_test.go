@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,13 @@ import (
 	"mcpwire/transport/transporttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if name := os.Getenv(role); name != "" {
+		playServer(name)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const initialized = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},` +
 	`"serverInfo":{"name":"fake","version":"1.2"},"instructions":"Be kind."}`
@@ -96,6 +103,9 @@ func connect(t *testing.T, f *fake, o client.Options) *client.Client {
 	t.Helper()
 	if o.Server == "" {
 		o.Server = "demo"
+	}
+	if o.Protocol == "" {
+		o.Protocol = client.ProtocolSession
 	}
 	c, err := client.Connect(t.Context(), transporttest.NewMemory(f.serve), o)
 	if err != nil {

@@ -83,8 +83,11 @@ func (c *Client) reopen(lost *line, r *renewal) {
 	c.renewal = nil
 	c.mu.Unlock()
 	close(r.done)
-	if r.err == nil && c.options.OnRenewed != nil {
-		c.options.OnRenewed(c.base)
+	if r.err == nil {
+		c.era.restore(c.base)
+		if c.options.OnRenewed != nil {
+			c.options.OnRenewed(c.base)
+		}
 	}
 	// Not before all of its calls have heard whether the server ran them.
 	select {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 
 	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
@@ -15,14 +16,21 @@ import (
 // session is the era of revisions up to 2025-11-25.
 type session struct {
 	client *Client
+
+	mu    sync.Mutex
+	level mcp.LogLevel // asked for; empty: none
 }
 
 // open sends initialize and, if both sides have a revision in common, notifications/initialized (2025-11-25, lifecycle,
 // initialization). Its time is bounded by ctx alone. It is never cancelled on the wire (2025-11-25, cancellation).
 func (s *session) open(ctx context.Context, peer *rpc.Peer) (Server, error) {
 	o := s.client.options
+	revision := mcp.SessionRevisions()[0]
+	if mcp.IsSession(o.Protocol) {
+		revision = o.Protocol
+	}
 	params, err := mcp.Encode(mcp.InitializeParams{
-		ProtocolVersion: mcp.SessionRevisions()[0],
+		ProtocolVersion: revision,
 		Capabilities:    o.Capabilities,
 		ClientInfo:      o.Info,
 	})
@@ -39,7 +47,7 @@ func (s *session) open(ctx context.Context, peer *rpc.Peer) (Server, error) {
 	if err := s.client.decode(mcp.MethodInitialize, raw, &result); err != nil {
 		return Server{}, err
 	}
-	if !mcp.IsSession(result.ProtocolVersion) {
+	if !mcp.IsSession(result.ProtocolVersion) || revision == o.Protocol && result.ProtocolVersion != revision {
 		return Server{}, s.versionError(result.ProtocolVersion)
 	}
 	peer.Conn().Negotiated(transport.Wire{Revision: result.ProtocolVersion, Resume: true})
@@ -94,6 +102,24 @@ func (s *session) ping(ctx context.Context) error {
 	}
 	return err
 }
+
+// setLevel asks for log messages (2025-11-25, logging).
+func (s *session) setLevel(ctx context.Context, level mcp.LogLevel) error {
+	params, err := mcp.Encode(mcp.SetLevelParams{Level: level})
+	if err != nil {
+		return err
+	}
+	_, err = s.request(ctx, mcp.MethodSetLevel, params, rpc.RequestOptions{Timeout: s.client.options.Timeout})
+	if err == nil {
+		s.mu.Lock()
+		s.level = level
+		s.mu.Unlock()
+	}
+	return err
+}
+
+// listed has nothing to note: headers tell nothing of tools in this era.
+func (s *session) listed(tools []mcp.Tool) []mcp.Tool { return tools }
 
 // endsList takes an empty cursor for the end, as servers of this era mean it.
 func (s *session) endsList(cursor *string) bool { return cursor == nil || *cursor == "" }

@@ -125,11 +125,13 @@ func TestListToolsFollowsTheCursors(t *testing.T) {
 func TestARepeatedToolIsWarnedOfOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		f := pages(func(string) string { return `{"tools":[{"name":"a"},{"name":"a"},{"name":"a"}]}` })
-		c := connect(t, f, client.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		f := pages(func(c string) string {
+			return `{"tools":[{"name":"a"},{"name":"a"},{"name":"a"}],"nextCursor":"` + c + `x"}`
+		})
+		c := connect(t, f, client.Options{ListPages: 10, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer closeClient(t, c)
-		if _, err := c.ListTools(t.Context()); err != nil {
-			t.Fatal(err)
+		if tools, err := c.ListTools(t.Context()); !errors.Is(err, client.ErrTooManyPages) || len(tools) != 1 {
+			t.Fatal(tools, err)
 		}
 		if got := strings.Count(log.String(), "twice"); got != 1 {
 			t.Errorf("%d warnings:\n%s", got, log.String())
@@ -151,6 +153,19 @@ func TestTheWalkThroughAListHasOneDeadline(t *testing.T) {
 			t.Errorf("%d tools after %v", len(tools), took)
 		}
 		const want = "demo: tools/list: incomplete after 3 pages: tools/list timeout after 3500ms"
+		if err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAWalkThatEndsOnItsFirstPageNamesTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{answers: map[string]func(jsonrpc.Message) string{"tools/list": silence}}
+		c := connect(t, f, client.Options{ListTimeout: time.Second})
+		defer closeClient(t, c)
+		_, err := c.ListTools(t.Context())
+		const want = "demo: tools/list timeout after 1000ms"
 		if err == nil || err.Error() != want || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}

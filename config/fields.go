@@ -22,6 +22,7 @@ var fields = map[string]func(*Server, jsontext.Value) error{
 	"cwd":            func(s *Server, v jsontext.Value) error { return setText(&s.Cwd, v) },
 	"url":            func(s *Server, v jsontext.Value) error { return setText(&s.URL, v) },
 	"headers":        func(s *Server, v jsontext.Value) error { return setTextMap(&s.Headers, v) },
+	"protocol":       func(s *Server, v jsontext.Value) error { return setText(&s.Protocol, v) },
 	"tls":            setTLS,
 	"proxy":          func(s *Server, v jsontext.Value) error { return setText(&s.Proxy, v) },
 	"timeout":        func(s *Server, v jsontext.Value) error { return setDuration(&s.Timeout, v) },

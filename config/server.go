@@ -33,6 +33,8 @@ type Server struct {
 	TLS     TLS               // how to trust it and be trusted
 	Proxy   string            // the URL of a proxy to it, or "none"; empty: as the environment says
 
+	Protocol string // what is spoken: a revision, "session" or "stateless"; empty: found out
+
 	Timeout        *time.Duration // of one request; nil: the default (30 s); 0: no limit
 	ConnectTimeout *time.Duration // of the whole start, handshake included; nil: the default; 0: no limit
 }

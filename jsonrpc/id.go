@@ -24,7 +24,13 @@ type ID struct {
 var NullID = ID{text: "null"}
 
 // IntID returns the id that is the integer n.
-func IntID(n int64) ID { return ID{n: n, small: true} }
+func IntID(n int64) ID {
+	const small = 1e18 // what smallInt reads is below it
+	if -small < n && n < small {
+		return ID{n: n, small: true}
+	}
+	return ID{text: strconv.FormatInt(n, 10)}
+}
 
 // StringID returns the id that is the string s.
 func StringID(s string) ID {

@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"math"
 	"testing"
 
 	"mcpwire/jsonrpc"
@@ -28,6 +29,9 @@ func TestIDsOfOneTextAreEqual(t *testing.T) {
 	switch {
 	case parse(`7`) != jsonrpc.IntID(7), parse(`"a"`) != jsonrpc.StringID("a"), parse(`null`) != jsonrpc.NullID:
 		t.Error("an id that was parsed differs from the same id that was made")
+	case parse(`1000000000000000000`) != jsonrpc.IntID(1e18), parse(`-9223372036854775808`) != jsonrpc.IntID(math.MinInt64),
+		parse(`999999999999999999`) != jsonrpc.IntID(999999999999999999):
+		t.Error("a big id that was parsed differs from the same id that was made")
 	case parse(`7`) == parse(`"7"`), parse(`9007199254740993`) == parse(`9007199254740992`):
 		t.Error("different ids are equal")
 	}

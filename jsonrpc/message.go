@@ -51,21 +51,19 @@ var (
 func Parse(text []byte) (Message, error) {
 	var m Message
 	var version, hasMethod bool
-	var shape error
+	var badID, badMethod error
 	err := jsonscan.Members(text, func(name, value []byte) error {
 		switch string(name) {
 		case "jsonrpc":
 			version = string(value) == `"2.0"`
 		case "id":
-			if m.ID, shape = ParseID(value); shape != nil {
-				shape = fmt.Errorf("id: %w", shape)
-			}
+			m.ID, badID = ParseID(value)
 		case "method":
 			if value[0] != '"' {
-				shape = errors.New("method: not a string")
+				badMethod = errors.New("method: not a string")
 				break
 			}
-			hasMethod, m.Method = true, methodName(value)
+			hasMethod, m.Method, badMethod = true, methodName(value), nil
 		case "params":
 			if m.Params = value; string(value) == "null" {
 				m.Params = nil
@@ -82,8 +80,10 @@ func Parse(text []byte) (Message, error) {
 	switch {
 	case err != nil:
 		return Message{}, fmt.Errorf("not a JSON object: %w", err)
-	case shape != nil:
-		err = shape
+	case badMethod != nil:
+		err = badMethod
+	case badID != nil:
+		err = fmt.Errorf("id: %w", badID)
 	case !version:
 		err = ErrVersion
 	case hasMethod && (m.Result != nil || m.Error != nil) || m.Result != nil && m.Error != nil:

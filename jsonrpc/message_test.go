@@ -35,6 +35,11 @@ func TestTheKindFollowsFromTheMembers(t *testing.T) {
 		{"unknown members", `{"jsonrpc":"2.0","x":[{"id":1}],"id":7,"result":{}}`, jsonrpc.Response, "7", nil},
 		{"white space", " {\t\"jsonrpc\" : \"2.0\" , \"id\" : 7 , \"result\" : { } } ", jsonrpc.Response, "7", nil},
 		{"the last of two", `{"jsonrpc":"2.0","id":7,"id":8,"result":{}}`, jsonrpc.Response, "8", nil},
+		{
+			"the last of two, which alone is right",
+			`{"jsonrpc":"2.0","id":{},"id":8,"method":0,"method":"x"}`,
+			jsonrpc.Request, "8", nil,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m, err := jsonrpc.Parse([]byte(row.text))
@@ -65,6 +70,17 @@ func TestAnIDOfAnotherShapeIsMalformed(t *testing.T) {
 	for _, id := range []string{`{}`, `[1]`, `true`, `false`} {
 		if m, err := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":` + id + `,"method":"x"}`)); err == nil {
 			t.Errorf("the id %s was taken, as %v", id, m.ID)
+		}
+	}
+}
+
+func TestAMethodOfAnotherShapeIsMalformedWhereverItStands(t *testing.T) {
+	for _, text := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{},"method":5}`, `{"jsonrpc":"2.0","method":5,"id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","method":"x","method":null,"id":1}`,
+	} {
+		if m, err := jsonrpc.Parse([]byte(text)); err == nil || m.ID != jsonrpc.IntID(1) {
+			t.Errorf("%s was taken for a %v with id %v", text, m.Kind, m.ID)
 		}
 	}
 }

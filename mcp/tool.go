@@ -104,4 +104,7 @@ type CallToolResult struct {
 	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
 	IsError           bool            `json:"isError,omitzero"` // the tool failed, and Content says how
 	Meta              json.RawMessage `json:"_meta,omitzero"`
+	// SchemaError is a mark of the client's: why StructuredContent doesn't fit the tool's OutputSchema; nil if it fits or
+	// was not checked. It is no part of the message.
+	SchemaError error `json:"-"`
 }

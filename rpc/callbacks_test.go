@@ -397,8 +397,12 @@ func TestCallbacksMayUseTheConversation(t *testing.T) {
 			drain(s)
 		}, rpc.Options{OnNotification: func(ctx context.Context, _ string, _ json.RawMessage) {
 			<-opened
+			start := time.Now()
 			// The progress waits behind this very callback.
 			_, err := p.Request(ctx, "x", nil, rpc.RequestOptions{OnProgress: func(json.RawMessage) {}})
+			if took := time.Since(start); took != 0 {
+				t.Errorf("it took %v", took)
+			}
 			got <- err
 		}})
 		close(opened)

@@ -35,5 +35,11 @@ type Refusal struct {
 // Error returns "refused with <code>: <message>".
 func (r *Refusal) Error() string { return fmt.Sprintf("refused with %d: %s", r.Code, r.Message) }
 
+// ErrNoAnswer is returned by OnRequest where the server is to get no answer at all.
+var ErrNoAnswer = errors.New("no answer")
+
+// ErrEnded tells that the server has ended a stream of notifications by cancelling the request that had opened it.
+var ErrEnded = errors.New("the server ended the stream")
+
 // errCancelledByServer is the cause of the context of a request that the server has cancelled.
 var errCancelledByServer = errors.New("cancelled by the server")

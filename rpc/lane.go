@@ -48,6 +48,7 @@ func (l *lane) push(j job) {
 
 // trim drops the oldest jobs while there are too many, or too many bytes; the newest job always stays.
 func (l *lane) trim() {
+	told := l.lost > 0
 	for i := 0; i < len(l.queue)-1 && (len(l.queue) > l.limit || l.bytes > l.byteLimit); {
 		if l.queue[i].keep {
 			i++
@@ -58,9 +59,10 @@ func (l *lane) trim() {
 		copy(l.queue[1:i+1], l.queue[:i])
 		l.queue[0] = job{}
 		l.queue = l.queue[1:]
-		if l.lost++; l.lost == 1 {
-			l.queue = append(l.queue, job{run: l.tell, keep: true})
-		}
+		l.lost++
+	}
+	if l.lost > 0 && !told {
+		l.queue = append(l.queue, job{run: l.tell, keep: true})
 	}
 }
 

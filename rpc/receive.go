@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -186,7 +187,8 @@ var lastID = regexp.MustCompile(`"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"
 // idOfParts returns the id of an answer of which only the first and last bytes are known.
 func idOfParts(head, tail []byte) (id jsonrpc.ID) {
 	request := false
-	// The head breaks off in the middle of a member, so an error is what it ends with.
+	// The head breaks off in the middle of a member, so an error is what it ends with; a number may go on behind it.
+	head = bytes.TrimRight(head, "0123456789")
 	_ = jsonscan.Members(head, func(name, value []byte) error {
 		switch string(name) {
 		case "id":

@@ -19,7 +19,7 @@ import (
 type RequestOptions struct {
 	// Timeout is how long to wait for the answer (0: the carrier's default, 30 s unless configured; negative: no limit).
 	Timeout time.Duration
-	// Limit is a total that nothing extends (0: 10 min; negative: none).
+	// Limit is a total that nothing extends (0: 10 min, but never less than Timeout; negative: none).
 	Limit time.Duration
 	// Extend restarts Timeout at each progress notification (2025-11-25, lifecycle, timeouts). It asks for progress.
 	Extend bool
@@ -31,8 +31,26 @@ type RequestOptions struct {
 	Meta json.RawMessage
 	// Name is what the request is about: the tool's or prompt's name, the resource's URI. Carriers and errors show it.
 	Name string
+	// Revision is set for a request that describes itself; Headers are what carriers show of it then. See
+	// transport.Envelope.
+	Revision string
+	Headers  []transport.Header
+	// Stream is set for a request whose answer is a stream of notifications that the server may end by cancelling the
+	// request (2026-07-28, subscriptions): Request then returns ErrEnded. It is told the request's id before it is sent.
+	Stream func(id jsonrpc.ID)
 	// NoCancel keeps the request from being cancelled on the wire when it ends unanswered.
 	NoCancel bool
+}
+
+// limit is the total of a request. The default must not cut short a timeout that somebody has asked for.
+func (o *RequestOptions) limit() time.Duration {
+	switch {
+	case o.Limit != 0:
+		return o.Limit
+	case o.Timeout < 0:
+		return -1
+	}
+	return max(o.Timeout, transport.DefaultLimit)
 }
 
 // pending is a request that waits for its answer. The peer's lock guards all but call.
@@ -41,6 +59,7 @@ type pending struct {
 	id         int64
 	onProgress func(params json.RawMessage)
 	extend     bool
+	stream     bool
 	progressed bool
 	flushed    chan struct{} // closed when all progress has been handled; set when the answer has come, if there was any
 
@@ -62,9 +81,9 @@ func (p *Peer) Request(
 	if err := checkParams("_meta of "+method, o.Meta); err != nil {
 		return nil, err
 	}
-	r := &pending{onProgress: o.OnProgress, extend: o.Extend}
-	r.call.Timeout, r.call.Limit = o.Timeout, o.Limit
-	r.call.Envelope = transport.Envelope{Method: method, Name: o.Name}
+	r := &pending{onProgress: o.OnProgress, extend: o.Extend, stream: o.Stream != nil}
+	r.call.Timeout, r.call.Limit = o.Timeout, o.limit()
+	r.call.Envelope = transport.Envelope{Method: method, Name: o.Name, Revision: o.Revision, Headers: o.Headers}
 
 	p.mu.Lock()
 	p.lastID++
@@ -73,6 +92,9 @@ func (p *Peer) Request(
 	p.pending[r.id] = r
 	p.mu.Unlock()
 
+	if o.Stream != nil {
+		o.Stream(p.ownID(r.id))
+	}
 	p.encode(r, method, params, o)
 	err := p.conn.Exchange(ctx, &r.call)
 	if err == nil {

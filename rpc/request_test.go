@@ -358,6 +358,7 @@ func TestAnAnswerAboveTheCapFailsItsRequestAlone(t *testing.T) {
 		{"an id inside the result", `{"result":{"content":[{"te`, `xt","id":1}]}}`, false},
 		{"a request of the server", `{"jsonrpc":"2.0","method":"x","id":1,"params":{"te`, `xt":1}}`, false},
 		{"no id", `{"jsonrpc":"2.0","method":"note","params":{"te`, `xt":1}}`, false},
+		{"an id that is cut", `{"jsonrpc":"2.0","id":1`, `2,"result":{}}`, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

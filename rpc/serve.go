@@ -82,7 +82,7 @@ func (p *Peer) serve(ctx context.Context, id jsonrpc.ID, method string, params j
 	delete(p.inbound, id)
 	p.mu.Unlock()
 	conn := p.carrier()
-	if conn == nil || ctx.Err() != nil {
+	if conn == nil || ctx.Err() != nil || errors.Is(err, ErrNoAnswer) {
 		return // the server has cancelled it, or is gone
 	}
 	body := jsonrpc.AppendResult(nil, id, result)
@@ -119,12 +119,14 @@ func (p *Peer) answerLater(body []byte) {
 	}})
 }
 
-// cancelled ends the request of the server that it has cancelled.
+// cancelled ends the request of the server that it has cancelled, or the stream of ours.
 func (p *Peer) cancelled(params json.RawMessage) {
 	id := member(params, "requestId")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if in := p.inbound[id]; in != nil {
 		in.cancel(errCancelledByServer)
+	} else if r := p.find(nil, id, true); r != nil && r.stream {
+		p.finish(r, nil, ErrEnded)
 	}
 }

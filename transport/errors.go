@@ -75,12 +75,13 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 // Timeout reports true, as net.Error has it.
 func (e *TimeoutError) Timeout() bool { return true }
 
-// An ExitError tells how a server's process ended, or that it closed its output while it still ran.
+// An ExitError tells how a server's process ended, or that it closed its output or input while it still ran.
 type ExitError struct {
 	Command string   // what was started
 	Code    int      // the exit status; -1 if a signal ended it or it still runs
 	Signal  string   // the signal that ended it, such as "SIGKILL"; empty if none did
-	Running bool     // the process had closed its output and had not exited
+	Running bool     // the process had closed its output, or its input, and had not exited
+	Input   bool     // it was its input
 	Stderr  string   // the tail of its standard error, at most 32 KiB unless configured, control sequences removed
 	Noise   []string // the last lines on its standard output that were no messages
 }
@@ -93,6 +94,8 @@ const linesQuoted = 12
 func (e *ExitError) Error() string {
 	var how string
 	switch {
+	case e.Running && e.Input:
+		how = "the server closed its input"
 	case e.Running:
 		how = "the server closed its output"
 	case e.Signal != "":

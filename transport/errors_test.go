@@ -39,6 +39,10 @@ func TestErrorTexts(t *testing.T) {
 			"demo: ping: transport closed: the server closed its output; stdout: Usage: srv PORT",
 		},
 		{
+			closed(&transport.ExitError{Code: -1, Running: true, Input: true}),
+			"demo: ping: transport closed: the server closed its input",
+		},
+		{
 			&transport.StatusError{Status: 503, Text: "Service Unavailable", RetryAfter: 2 * time.Second, Excerpt: "busy"},
 			"HTTP 503: Service Unavailable: busy (try again after 2s)",
 		},

@@ -74,6 +74,8 @@ type Witness interface {
 type Traits struct {
 	Name     string // "stdio", "http", "sse", "memory"
 	Standing bool   // Listen carries a stream
+	Status   bool   // a refused message is answered with an HTTP status, so that it can be told from silence
+	Sessions bool   // carries only revisions that have sessions
 }
 
 // A Wire is what a handshake settled between client and server.
@@ -86,7 +88,16 @@ type Wire struct {
 type Envelope struct {
 	Method string // the JSON-RPC method; empty for an answer
 	Name   string // what it is about: the tool's or prompt's name, the resource's URI; empty where there is none
+
+	// Revision is set where a message describes itself in place of belonging to a session: the revision that it is
+	// written in. A carrier over HTTP then shows Method, Name and Headers outside the Body, sends no session's id, does
+	// not resume, and tells the server of the end of the exchange by ending it, not by Abandon.
+	Revision string
+	Headers  []Header // values of the Body that the server wants to see outside it
 }
+
+// A Header is a name and a value that a carrier may show outside a message, encoded as it needs.
+type Header struct{ Name, Value string }
 
 // String returns the method with the name behind it, for error texts.
 func (e Envelope) String() string {

@@ -17,7 +17,8 @@ var layers = []struct {
 	{"L2", []string{"mcp", "transport", "internal/ndjson", "internal/sse", "internal/proc", "internal/redact"}},
 	{"L2 (what the HTTP carriers share)", []string{"internal/httpwire"}},
 	{"L3", []string{
-		"rpc", "auth", "config", "oneshot", "transport/stdio", "transport/streamable", "transport/legacysse",
+		"rpc", "auth", "config", "internal/eracache", "oneshot",
+		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
 	{"L4", []string{"client"}},
 	{"L5", []string{"manager", "internal/toolcache"}},

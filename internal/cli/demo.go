@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,15 +34,37 @@ func demoCommand(a *app) *cobra.Command {
 			if err := a.withClient(cmd.Context(), t, &serverFlags{}, tour.death); err != nil {
 				return err
 			}
+			if err := a.overHTTP(cmd.Context(), tour); err != nil {
+				return err
+			}
 			return a.out.show(tryNext(invocation()))
 		},
 	}
+}
+
+// overHTTP runs the tour again, over Streamable HTTP on the loopback address.
+func (a *app) overHTTP(ctx context.Context, t *tour) (err error) {
+	d, err := startDemoProcess(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopErr := d.stop(ctx); err == nil {
+			err = stopErr
+		}
+	}()
+	t.target, t.wire = d.target, "HTTP"
+	if err := a.withClient(ctx, d.target, &serverFlags{}, t.live); err != nil {
+		return err
+	}
+	return a.withClient(ctx, d.target, &serverFlags{}, t.death)
 }
 
 // A tour is one run of the command demo.
 type tour struct {
 	*app
 	target target
+	wire   string // what it goes over, if not pipes
 	steps  int
 }
 
@@ -57,9 +80,11 @@ func (t *tour) step(format string, args ...any) error {
 
 // live shows what goes on with a server that lives.
 func (t *tour) live(ctx context.Context, c *client.Client) error {
-	for _, part := range []func(context.Context, *client.Client) error{
-		t.connected, t.tools, t.calls, t.progress, t.cancelled,
-	} {
+	parts := []func(context.Context, *client.Client) error{t.connected, t.tools, t.calls, t.progress, t.cancelled}
+	if t.wire != "" {
+		parts = slices.Delete(parts, 1, 2) // the tools are the same
+	}
+	for _, part := range parts {
 		if err := part(ctx, c); err != nil {
 			return err
 		}
@@ -69,7 +94,11 @@ func (t *tour) live(ctx context.Context, c *client.Client) error {
 
 func (t *tour) connected(_ context.Context, c *client.Client) error {
 	s := c.Server()
-	if err := t.step("A server was started as a subprocess, and both sides shook hands"); err != nil {
+	text := "A server was started as a subprocess, and both sides shook hands"
+	if t.wire != "" {
+		text = "The same server at " + t.target.URL + ", from here on over " + t.wire
+	}
+	if err := t.step("%s", text); err != nil {
 		return err
 	}
 	return t.out.show(fmt.Sprintf("%s %s, protocol %s: %s\n", s.Info.Name, s.Info.Version, s.Revision, s.Instructions))

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpwire/client"
-	"mcpwire/internal/demo"
 )
 
 // Exit codes of the program.
@@ -59,12 +58,13 @@ func newRoot(a *app) *cobra.Command {
 		Short: "Talk to MCP servers: list their tools and call them",
 		Long: `mcpwire talks to MCP servers: it lists their tools and calls them.
 
-SERVER is a name in the file that --config gives or in ./.mcp.json, else the built-in demo server.
+SERVER is a name in the file that --config gives or in ./.mcp.json, else the built-in demo server, or a URL.
 Any program that speaks MCP on its standard input and output can be given behind -- instead.`,
 		Example: `  mcpwire demo                                 show what it does, on the built-in demo server
   mcpwire tools demo                           list a server's tools
   mcpwire call demo add a=2 b=40               call one
-  mcpwire tools -- npx -y some-mcp-server      the same for any program`,
+  mcpwire tools -- npx -y some-mcp-server      the same for any program
+  mcpwire tools https://mcp.example.com/mcp    the same for a server on the web`,
 		Version:       client.Version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
@@ -81,7 +81,8 @@ Any program that speaks MCP on its standard input and output can be given behind
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
 	})
-	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a))
+	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
+		postCommand(a))
 	return root
 }
 
@@ -93,16 +94,6 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	return usagef("unknown command %q%s (\"mcpwire --help\" lists them)", name, didYouMean(name, known))
-}
-
-func demoServerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    demoServer,
-		Short:  "Be the demo server, on standard input and output",
-		Hidden: true,
-		Args:   noArgs,
-		RunE:   func(cmd *cobra.Command, _ []string) error { return demo.Serve(cmd.Context()) },
-	}
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

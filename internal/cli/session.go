@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -59,8 +60,18 @@ func (a *app) options(t target, f *serverFlags) mcpwire.Options {
 	prefix := "[" + t.Name + "] "
 	o.OnStderr = func(line []byte) { a.console.line(prefix + string(line)) }
 	o.OnNoise = func(line []byte) { a.console.line(prefix + "dropped, no message: " + string(line)) }
+	o.OnHTTP = func(x mcpwire.HTTPTrace) { a.console.line(prefix + exchangeText(x)) }
 	o.OnError = func(err error) { a.console.line(prefix + err.Error()) }
 	return o
+}
+
+// exchangeText is one HTTP exchange on one line.
+func exchangeText(x mcpwire.HTTPTrace) string {
+	how := fmt.Sprint(x.Status)
+	if x.Err != nil {
+		how = x.Err.Error()
+	}
+	return fmt.Sprintf("%s %s: %s after %.1f ms", x.Method, x.URL, how, x.Took.Seconds()*1000)
 }
 
 // longer returns what a wider clock is set to so that it does not end a request before its timeout: a timeout longer

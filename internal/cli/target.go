@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,6 +133,9 @@ func (a *app) onlyServer(cmd *cobra.Command, args []string, f *serverFlags) (tar
 // named finds a server by its name: in the file that --config names or in ./.mcp.json, else the built-in one.
 func (a *app) named(name string, f *serverFlags) (target, error) {
 	again := shellWords([]string{name})
+	if host, ok := hostOf(name); ok {
+		return newTarget(config.Server{Name: host, URL: name}, again, f), nil
+	}
 	if f.config != "" {
 		again = "--config " + shellWords([]string{f.config}) + " " + again
 	}
@@ -150,6 +154,18 @@ func (a *app) named(name string, f *serverFlags) (target, error) {
 		return demoTarget(f)
 	}
 	return target{}, unknownServer(name, file)
+}
+
+// hostOf returns the host of a URL, which stands for the server in messages; false for what is no URL.
+func hostOf(name string) (host string, ok bool) {
+	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+		return "", false
+	}
+	u, err := url.Parse(name)
+	if err != nil || u.Host == "" {
+		return "", false
+	}
+	return u.Host, true
 }
 
 func readConfig(path string) (*config.File, error) {

@@ -232,6 +232,7 @@ func (c *conn) awaitEnd() *transport.ExitError {
 	select {
 	case <-c.writeDone:
 		c.recv.Fault(c.writeErr) // reading has ended, so this comes in order
+		exit.Input = exit.Running
 	default:
 	}
 	exit.Stderr, exit.Noise = c.log.output()

@@ -207,13 +207,13 @@ func TestAServerThatDoesNotReadBlocksNobody(t *testing.T) {
 	}
 	failed(t, s.Exchange(context.Background(), s.request(4, strings.Repeat(" ", 2<<20))), transport.NotDelivered,
 		transport.ErrCongested)
-	soon(t, begin, 2*time.Second)
+	soon(t, begin, 10*time.Second)
 
 	pending := make(chan error)
 	go func() { pending <- s.Send(context.Background(), s.request(5, "")) }()
 	s.closeNow()
 	failed(t, <-pending, transport.NotDelivered, transport.ErrClosed)
-	soon(t, begin, 4*time.Second)
+	soon(t, begin, 20*time.Second)
 }
 
 func TestAWithdrawnMessageIsNeverSent(t *testing.T) {

@@ -70,7 +70,8 @@ func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
 	}
 	err = x.failure(op, delivery, err)
 	var carriage *transport.Error
-	if errors.As(err, &carriage) && carriage.Delivery == transport.MaybeDelivered {
+	told := call.Envelope.Revision != "" // by the end of the exchange
+	if errors.As(err, &carriage) && carriage.Delivery == transport.MaybeDelivered && !told {
 		c.abandon(call.Abandon)
 	}
 	return err
@@ -91,33 +92,55 @@ func (c *conn) abandon(note []byte) {
 		defer c.notes.Done()
 		ctx, cancel := context.WithTimeout(c.noting, abandonLimit)
 		defer cancel()
-		if resp, _, err := c.post(ctx, note); err == nil {
+		if resp, _, err := c.post(ctx, note, transport.Envelope{}); err == nil {
 			httpwire.Drop(resp, dropWait, cancel)
 		}
 	}()
 }
 
-// post sends one message.
-func (c *conn) post(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error) {
-	header := c.header("")
+// post sends one message. One that describes itself has its facts in headers, and no session.
+func (c *conn) post(
+	ctx context.Context, body []byte, facts transport.Envelope,
+) (*http.Response, transport.Delivery, error) {
+	header := http.Header{}
+	if facts.Revision == "" {
+		header = c.header("")
+	} else {
+		mirror(header, facts)
+	}
 	header["Content-Type"] = []string{"application/json"}
 	header["Accept"] = []string{"application/json, text/event-stream"}
 	return c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Header: header})
+}
+
+// mirror shows the facts of a message in headers (2026-07-28, Streamable HTTP, request metadata).
+func mirror(header http.Header, facts transport.Envelope) {
+	header[revisionHeader] = []string{facts.Revision}
+	header["Mcp-Method"] = []string{facts.Method}
+	if facts.Name != "" {
+		header["Mcp-Name"] = []string{encodeHeader(facts.Name)}
+	}
+	for _, h := range facts.Headers {
+		header[http.CanonicalHeaderKey(h.Name)] = []string{encodeHeader(h.Value)}
+	}
 }
 
 // run sends the request and reads its answer. A nil error means that the exchange went well; whether the call was
 // settled is the call's to say.
 func (x *exchange) run() (transport.Delivery, error) {
 	c := x.conn
-	hadSession := c.session.current() != ""
-	resp, delivery, err := c.post(x.ctx, x.call.Body)
+	ownFacts := x.call.Envelope.Revision != ""
+	hadSession := c.session.current() != "" && !ownFacts
+	resp, delivery, err := c.post(x.ctx, x.call.Body, x.call.Envelope)
 	if err != nil {
 		return delivery, err
 	}
 	if !httpwire.Succeeded(resp) {
 		return x.refused(resp, hadSession)
 	}
-	c.session.adopt(resp)
+	if !ownFacts {
+		c.session.adopt(resp)
+	}
 	switch media := httpwire.MediaOf(resp); {
 	case media == httpwire.EventStream:
 		x.tie(c.streams)
@@ -221,7 +244,7 @@ func (c *conn) Send(ctx context.Context, call *transport.Call) error {
 	x := c.begin(ctx, call, "notify")
 	defer x.finish()
 	hadSession := c.session.current() != ""
-	resp, delivery, err := c.post(x.ctx, call.Body)
+	resp, delivery, err := c.post(x.ctx, call.Body, call.Envelope)
 	if err == nil {
 		if httpwire.Succeeded(resp) {
 			c.drop(resp, x)

@@ -155,7 +155,7 @@ func note(method string) *transport.Call {
 // connect connects a client, which must succeed.
 func connect(t *testing.T, o streamable.Options, co client.Options) *client.Client {
 	t.Helper()
-	co.Server = "fake"
+	co.Server, co.Protocol = "fake", client.ProtocolSession
 	c, err := client.Connect(t.Context(), streamable.New(o), co)
 	if err != nil {
 		t.Fatal(err)

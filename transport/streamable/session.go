@@ -12,7 +12,10 @@ import (
 	"mcpwire/transport"
 )
 
-const sessionHeader = "Mcp-Session-Id"
+const (
+	sessionHeader  = "Mcp-Session-Id"
+	revisionHeader = "Mcp-Protocol-Version"
+)
 
 // session is the id that the server has given to this connection. It is taken once: a connection has one session, and a
 // new session has a new connection, so that a late answer can't bring an old id back.
@@ -72,7 +75,7 @@ func (c *conn) header(lastEvent string) http.Header {
 		h[sessionHeader] = []string{id}
 	}
 	if revision := c.negotiated().Revision; revision != "" {
-		h["Mcp-Protocol-Version"] = []string{revision}
+		h[revisionHeader] = []string{revision}
 	}
 	if lastEvent != "" {
 		h["Last-Event-Id"] = []string{lastEvent}

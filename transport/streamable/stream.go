@@ -34,13 +34,18 @@ func (x *exchange) readStream(resp *http.Response) error {
 		if x.lastEvent != before {
 			fruitless = 0
 		}
-		if x.lastEvent == "" || fruitless == maxResumes || !x.conn.negotiated().Resume {
+		if x.lastEvent == "" || fruitless == maxResumes || !x.resumable() {
 			return &transport.NoResponseError{Err: unlessEOF(err)}
 		}
 		if resp, err = x.resume(fruitless); err != nil {
 			return &transport.NoResponseError{Err: err}
 		}
 	}
+}
+
+// resumable reports whether the call's stream may be resumed at all.
+func (x *exchange) resumable() bool {
+	return x.call.Envelope.Revision == "" && x.conn.negotiated().Resume
 }
 
 // over reports whether there is nothing more to wait for.

@@ -216,7 +216,9 @@ func (c *conn) negotiated() transport.Wire {
 }
 
 // Traits implements transport.Conn.
-func (c *conn) Traits() transport.Traits { return transport.Traits{Name: "http", Standing: true} }
+func (c *conn) Traits() transport.Traits {
+	return transport.Traits{Name: "http", Standing: true, Status: true}
+}
 
 // Done implements transport.Conn.
 func (c *conn) Done() <-chan struct{} { return c.done }

@@ -1,0 +1,93 @@
+package eracache_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpwire/internal/eracache"
+)
+
+func TestARevisionIsRemembered(t *testing.T) {
+	folder := t.TempDir()
+	c := eracache.In(folder)
+	key := eracache.Key(map[string]string{"command": "x", "env": "SECRET"})
+	if got := c.Revision(key); got != "" {
+		t.Errorf("an empty cache knows %q", got)
+	}
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		if err := c.Remember(key, revision); err != nil {
+			t.Fatal(err)
+		}
+		if got := eracache.In(folder).Revision(key); got != revision {
+			t.Errorf("got %q, want %q", got, revision)
+		}
+	}
+	if got := c.Revision(eracache.Key(map[string]string{"command": "y"})); got != "" {
+		t.Errorf("another server speaks %q", got)
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "eras", "*"))
+	if err != nil || len(files) != 1 || strings.Contains(files[0], "SECRET") {
+		t.Errorf("the cache holds %v (error %v)", files, err)
+	}
+}
+
+func TestOldAndDamagedEntriesDoNotCount(t *testing.T) {
+	folder := t.TempDir()
+	c := eracache.In(folder)
+	if err := c.Remember("k", "2025-11-25"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "eras", "k")
+	old := time.Now().Add(-eracache.Lifetime - time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Revision("k"); got != "" {
+		t.Errorf("an old entry says %q", got)
+	}
+	if err := c.Remember("k", "2025-11-25"); err != nil || c.Revision("k") != "2025-11-25" {
+		t.Errorf("it was not renewed: %v", err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Revision("k"); got != "" {
+		t.Errorf("a damaged entry says %q", got)
+	}
+}
+
+func TestACacheThatCannotBeWrittenIsNoHarm(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := eracache.In(file)
+	if err := c.Remember("k", "2025-11-25"); err == nil || c.Revision("k") != "" {
+		t.Errorf("got %v and %q", err, c.Revision("k"))
+	}
+	var none eracache.Cache
+	if err := none.Remember("k", "2025-11-25"); err != nil || none.Revision("k") != "" {
+		t.Error("the zero cache remembers something")
+	}
+}
+
+func TestManyMayRememberAtOnce(t *testing.T) {
+	c := eracache.In(t.TempDir())
+	var all sync.WaitGroup
+	for i := range 20 {
+		revision := []string{"2025-11-25", "2026-07-28"}[i%2]
+		all.Go(func() {
+			if err := c.Remember("k", revision); err != nil {
+				t.Error(err)
+			}
+			if got := c.Revision("k"); !strings.HasPrefix(got, "202") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,115 @@
+package mcpwire_test
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpwire"
+	"mcpwire/config"
+	"mcpwire/jsonrpc"
+	"mcpwire/mcp"
+)
+
+// environmentServer is the variable that makes the test binary a server that tells its environment.
+const environmentServer = "MCPWIRE_TEST_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(environmentServer) != "" {
+		tellEnvironment()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func tellEnvironment() {
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		m, _ := jsonrpc.Parse(in.Bytes())
+		switch m.Method {
+		case mcp.MethodInitialize:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, handshake)
+		case mcp.MethodCallTool:
+			text, _ := mcp.Encode(strings.Join(os.Environ(), "\n"))
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%s}]}}`+"\n", m.ID, text)
+		default:
+			if m.Kind == jsonrpc.Request {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+			}
+		}
+	}
+}
+
+func TestAServerGetsTheEnvironmentThatItsEntryNames(t *testing.T) {
+	t.Setenv("DEMO_X", "1")
+	t.Setenv("HTTPS_PROXY", "p")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, "demo-server")); err != nil {
+		t.Skip(err)
+	}
+	for _, row := range []struct {
+		name    string
+		inherit config.EnvInherit
+		env     map[string]string
+		with    []string
+		without []string // names
+	}{
+		{"everything", config.EnvInherit{}, nil, []string{"DEMO_X=1", "HTTPS_PROXY=p"}, nil},
+		{
+			"the minimal set",
+			config.EnvInherit{Minimal: true},
+			nil,
+			[]string{"PATH=" + dir},
+			[]string{"DEMO_X", "HTTPS_PROXY"},
+		},
+		{
+			"and a list",
+			config.EnvInherit{Minimal: true, Pass: []string{"DEMO_X"}},
+			nil,
+			[]string{"DEMO_X=1"},
+			[]string{"HTTPS_PROXY"},
+		},
+		{
+			"configured values win",
+			config.EnvInherit{},
+			map[string]string{"DEMO_X": "", "HTTPS_PROXY": "q"},
+			[]string{"DEMO_X=", "HTTPS_PROXY=q"},
+			nil,
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			// The command is found only in the PATH that is configured.
+			env := map[string]string{"PATH": dir, environmentServer: "1", "GORACE": "atexit_sleep_ms=0"}
+			maps.Copy(env, row.env)
+			s := config.Server{Name: "demo", Command: "demo-server", Env: env, EnvInherit: row.inherit}
+			c, err := mcpwire.Connect(t.Context(), s, mcpwire.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close(t.Context()) }()
+			r, err := c.CallTool(t.Context(), "environment", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Split(r.Content[0].Text, "\n")
+			for _, want := range row.with {
+				if !slices.Contains(got, want) {
+					t.Errorf("%s is missing", want)
+				}
+			}
+			for _, name := range row.without {
+				if slices.ContainsFunc(got, func(entry string) bool { return strings.HasPrefix(entry, name+"=") }) {
+					t.Errorf("%s was passed", name)
+				}
+			}
+		})
+	}
+}
