@@ -6,7 +6,7 @@ LINTER    := .build/golangci-lint
 FUZZTIME  ?= 10s
 BENCH     ?= .
 
-.PHONY: help check fmt format vet lint test interop node-servers bench fuzz build clean
+.PHONY: help check fmt format vet lint test interop node-servers conformance bench fuzz build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -34,12 +34,21 @@ test: ## All tests with the race detector, the architecture tests among them
 	$(GO) test -race ./...
 
 interop: node-servers ## Tests against servers that others wrote (Node and Go)
-	$(GO) -C interop test -race -count=1 ./...
+	$(GO) -C interop test -race -count=1 .
 
 node-servers: interop/node_modules/.package-lock.json ## Install the Node servers of the interop tests
 
 interop/node_modules/.package-lock.json: interop/package.json interop/package-lock.json
 	cd interop && npm ci --ignore-scripts
+	@touch $@
+
+# In the folder of the package, so that go test shows the table of results whether or not they are good.
+conformance: interop/conformance/node_modules/.package-lock.json ## The official conformance suite against the client
+	$(GO) -C interop/conformance test -count=1 -timeout 5m
+
+interop/conformance/node_modules/.package-lock.json: interop/conformance/package.json \
+		interop/conformance/package-lock.json
+	cd interop/conformance && npm ci --ignore-scripts
 	@touch $@
 
 bench: ## Benchmarks, e.g. make bench BENCH=RoundTrip
@@ -55,7 +64,7 @@ build: ## Build bin/mcpwire
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcpwire ./cmd/mcpwire
 
 clean: ## Remove what was built and installed
-	rm -rf bin .build interop/node_modules
+	rm -rf bin .build interop/node_modules interop/conformance/node_modules
 
 # The linter is pinned by tools/go.mod and built once for each version of that file.
 $(LINTER): tools/go.mod tools/go.sum

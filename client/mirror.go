@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,7 +158,7 @@ func (r mirrorReader) keywords(at place, depth int) (*mirrorNode, error) {
 	}
 	if header != nil {
 		if n.header, err = headerName(at, header, kind); err != nil {
-			return nil, fmt.Errorf("%s: %w", clip(string(r.dec.StackPointer())), err)
+			return nil, fmt.Errorf("%s: %w", cmp.Or(clip(string(r.dec.StackPointer())), "the whole schema"), err)
 		}
 	}
 	if n.header == "" && len(n.inside) == 0 {
@@ -360,7 +361,7 @@ func (m *mirrors) set(server string, tools []mcp.Tool) (valid []mcp.Tool, faults
 	for _, t := range tools {
 		found, err := compileMirror(t.InputSchema)
 		if err != nil {
-			judged[t.Name] = judgement{fault: err.Error()}
+			judged[t.Name] = judgement{fault: clip(err.Error())}
 			continue
 		}
 		if found != nil {

@@ -93,6 +93,7 @@ func TestWhatAsksForHeadersInAWayThatItMustNotIsNotValid(t *testing.T) {
 			"twice, at two depths", schemaOf(`"a":` + regionSchema + `,"b":` + schemaOf(`"c":`+regionSchema)),
 			"/properties/b/properties/c: x-mcp-header \"Region\" is already that of /properties/a",
 		},
+		row{"the whole", regionSchema, "the whole schema: x-mcp-header is for arguments"},
 		row{"a line break", schemaOf(`"a":{"type":"string","x-mcp-header":"A\r\nB: c"}`), "can't be a part"},
 		row{"no JSON", `{"x-mcp-header":`, ""},
 		row{"an object that does not end", `{"properties":{"a":` + regionSchema, ""},

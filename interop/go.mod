@@ -7,28 +7,38 @@ ignore ./node_modules
 replace mcpwire => ../
 
 tool (
+	github.com/mark3labs/mcp-go/examples/conformance
 	github.com/modelcontextprotocol/go-sdk/conformance/everything-server
 	github.com/modelcontextprotocol/go-sdk/examples/server/everything
 	github.com/modelcontextprotocol/go-sdk/examples/server/hello
 	github.com/modelcontextprotocol/go-sdk/examples/server/memory
+	github.com/modelcontextprotocol/go-sdk/examples/server/sse
 	mcpwire/cmd/mcpwire
 )
 
-require mcpwire v0.0.0
+require (
+	github.com/modelcontextprotocol/go-sdk v1.8.0
+	mcpwire v0.0.0
+)
 
 require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/modelcontextprotocol/go-sdk v1.8.0 // indirect
+	github.com/mark3labs/mcp-go v1.2.1 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
 	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/spf13/cast v1.7.1 // indirect
 	github.com/spf13/cobra v1.10.2 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/term v0.48.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )

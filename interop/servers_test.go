@@ -52,8 +52,10 @@ func (s server) argv(t *testing.T) []string {
 	return words
 }
 
-func requireFile(t *testing.T, name string) {
+// requireFile fails the test unless the last of the words, which may be a command line, is a file.
+func requireFile(t *testing.T, words string) {
 	t.Helper()
+	name := words[strings.LastIndexByte(words, ' ')+1:]
 	if _, err := os.Stat(name); err != nil {
 		t.Fatalf("the server is missing (Node servers: run `make node-servers` at the root): %v", err)
 	}
@@ -108,5 +110,9 @@ func inScratch(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
+	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(scratch, "cache")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }

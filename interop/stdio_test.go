@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,13 +17,19 @@ import (
 	"mcpwire/mcp"
 )
 
-// connect connects to a server and closes the line at the end of the test.
-func (s server) connect(t *testing.T, o mcpwire.Options) *client.Client {
+// connect starts a server on pipes and connects to it.
+func (s server) connect(t *testing.T) *client.Client {
 	t.Helper()
 	argv := s.argv(t)
+	return connectTo(t, config.Server{Name: s.name, Command: argv[0], Args: argv[1:]}, mcpwire.Options{})
+}
+
+// connectTo connects to a server and closes the line at the end of the test.
+func connectTo(t *testing.T, entry config.Server, o mcpwire.Options) *client.Client {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	c, err := mcpwire.Connect(ctx, config.Server{Name: s.name, Command: argv[0], Args: argv[1:]}, o)
+	c, err := mcpwire.Connect(ctx, entry, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +76,9 @@ func call(t *testing.T, c *client.Client, tool string, args any, o *client.CallO
 func TestEveryServerListsItsToolsAndAnswersPings(t *testing.T) {
 	for _, s := range stdioServers {
 		t.Run(s.name, func(t *testing.T) {
-			c := s.connect(t, mcpwire.Options{})
+			c := s.connect(t)
 			server := c.Server()
-			if server.Info.Name == "" || !mcp.IsSession(server.Revision) {
+			if server.Info.Name == "" || !slices.Contains(mcp.Revisions(), server.Revision) {
 				t.Errorf("the handshake told %+v", server)
 			}
 			tools, err := c.ListTools(t.Context())
@@ -92,7 +99,7 @@ func TestEveryServerListsItsToolsAndAnswersPings(t *testing.T) {
 
 func TestToolsOfOthersCanBeCalled(t *testing.T) {
 	t.Run("everything", func(t *testing.T) {
-		c := named(t, "everything").connect(t, mcpwire.Options{})
+		c := named(t, "everything").connect(t)
 		if got := call(t, c, "echo", map[string]string{"message": "hi — ✅"}, nil); !strings.Contains(got, "hi — ✅") {
 			t.Errorf("echo said %q", got)
 		}
@@ -107,7 +114,7 @@ func TestToolsOfOthersCanBeCalled(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(folder, "note.txt"), []byte("a line\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c := s.connect(t, mcpwire.Options{})
+		c := s.connect(t)
 		path := map[string]string{"path": filepath.Join(folder, "note.txt")}
 		if got := call(t, c, "read_text_file", path, nil); !strings.Contains(got, "a line") {
 			t.Errorf("read_text_file said %q", got)
@@ -118,7 +125,7 @@ func TestToolsOfOthersCanBeCalled(t *testing.T) {
 		}
 	})
 	t.Run("memory", func(t *testing.T) {
-		c := named(t, "memory").connect(t, mcpwire.Options{})
+		c := named(t, "memory").connect(t)
 		call(t, c, "create_entities", map[string]any{"entities": []any{map[string]any{
 			"name": "mcpwire", "entityType": "library", "observations": []string{"keeps the lines up"},
 		}}}, nil)
@@ -128,7 +135,7 @@ func TestToolsOfOthersCanBeCalled(t *testing.T) {
 		}
 	})
 	t.Run("gosdk-everything", func(t *testing.T) {
-		c := named(t, "gosdk-everything").connect(t, mcpwire.Options{})
+		c := named(t, "gosdk-everything").connect(t)
 		if got := call(t, c, "greet", map[string]string{"name": "Ada"}, nil); !strings.Contains(got, "Ada") {
 			t.Errorf("greet said %q", got)
 		}
@@ -144,7 +151,7 @@ func TestProgressOfOthersArrives(t *testing.T) {
 		{"gosdk-conformance", "test_tool_with_progress", nil},
 	} {
 		t.Run(row.server, func(t *testing.T) {
-			c := named(t, row.server).connect(t, mcpwire.Options{})
+			c := named(t, row.server).connect(t)
 			var steps []float64
 			call(t, c, row.tool, row.args, &client.CallOptions{
 				Timeout:          1500 * time.Millisecond,
@@ -159,7 +166,7 @@ func TestProgressOfOthersArrives(t *testing.T) {
 }
 
 func TestACancelledCallLeavesTheServerUsable(t *testing.T) {
-	c := named(t, "everything").connect(t, mcpwire.Options{})
+	c := named(t, "everything").connect(t)
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	started := make(chan struct{}, 100)
@@ -180,7 +187,7 @@ func TestACancelledCallLeavesTheServerUsable(t *testing.T) {
 func TestAnUnknownToolIsTheServersRefusal(t *testing.T) {
 	for _, name := range []string{"everything", "gosdk-hello"} {
 		t.Run(name, func(t *testing.T) {
-			c := named(t, name).connect(t, mcpwire.Options{})
+			c := named(t, name).connect(t)
 			r, err := c.CallTool(t.Context(), "no-such-tool", nil, nil)
 			var refusal *jsonrpc.Error
 			if !errors.As(err, &refusal) && (err != nil || !r.IsError) {
