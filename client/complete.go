@@ -37,11 +37,17 @@ func (c *Client) completion(raw json.RawMessage) (*mcp.CompleteResult, error) {
 	if err != nil {
 		others = raw // what is wrong with it is told by decode
 	}
-	if err := c.decode(mcp.MethodComplete, others, &result); err != nil || completion == nil {
-		return &result, err
+	if err := c.decode(mcp.MethodComplete, others, &result); err != nil {
+		return nil, err
+	}
+	if completion == nil {
+		return &result, nil
 	}
 	all := func(*string) bool { return true }
 	result.Completion.Values, err = decodeList(
 		c, mcp.MethodComplete, completion, "values", &result.Completion, all)
-	return &result, err
+	if err != nil {
+		return nil, err
+	}
+	return &result, nil
 }

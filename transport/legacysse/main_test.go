@@ -30,7 +30,6 @@ type fake struct {
 	out   chan string                                                     // what is to be written to the stream
 	gone  chan struct{}                                                   // closed when nobody writes it any more
 	stop  chan struct{}                                                   // closed at the end of the test
-	over  chan struct{}                                                   // closed when the test is
 	url   string
 
 	mu   sync.Mutex
