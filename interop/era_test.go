@@ -148,3 +148,48 @@ func TestTheStatelessEraOfTheOfficialGoSDK(t *testing.T) {
 		})
 	}
 }
+
+// TestASessionWithTheEverythingServer goes through what a server of the session era asks and tells.
+func TestASessionWithTheEverythingServer(t *testing.T) {
+	argv := named(t, "everything").argv(t)
+	o := mcpwire.Options{}
+	o.Input = input()
+	c := connectTo(t, config.Server{Name: "everything", Command: argv[0], Args: argv[1:]}, o)
+	if !mcp.IsSession(c.Server().Revision) {
+		t.Fatalf("it speaks %s", c.Server().Revision)
+	}
+	if got := call(t, c, "trigger-sampling-request", map[string]string{"prompt": "hi"}, nil); !strings.Contains(
+		got, "a model's word") {
+		t.Errorf("sampling gave %q", got)
+	}
+	if got := call(t, c, "trigger-elicitation-request", nil, nil); !strings.Contains(got, "ada") {
+		t.Errorf("elicitation gave %q", got)
+	}
+	if got := call(t, c, "get-roots-list", nil, nil); !strings.Contains(got, "file:///here") {
+		t.Errorf("the roots are %q", got)
+	}
+	resources, err := c.ListResources(t.Context())
+	if err != nil || len(resources) == 0 {
+		t.Fatalf("%d resources, error %v", len(resources), err)
+	}
+	if read, err := c.ReadResource(t.Context(), resources[0].URI); err != nil || len(read.Contents) == 0 {
+		t.Errorf("got %+v and error %v", read, err)
+	}
+	w, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{resources[0].URI}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, c, "toggle-subscriber-updates", nil, nil)
+	select {
+	case change := <-w.Changes:
+		if change.URI != resources[0].URI {
+			t.Errorf("got %+v", change)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("nothing was told")
+	}
+	call(t, c, "toggle-subscriber-updates", nil, nil)
+	if err := w.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
