@@ -12,6 +12,7 @@ import (
 	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/internal/eracache"
+	"mcpwire/internal/redact"
 	"mcpwire/transport/stdio"
 )
 
@@ -102,6 +103,7 @@ func process(s config.Server, o Options) stdio.Options {
 		Inherit:  inherit,
 		Pass:     s.EnvInherit.Pass,
 		Dir:      s.Cwd,
+		Secrets:  redact.Secrets(s.Env),
 		OnStderr: o.OnStderr,
 		OnNoise:  o.OnNoise,
 	}

@@ -2,6 +2,7 @@ package mcpwire_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,15 +12,22 @@ import (
 	"testing"
 
 	"mcpwire"
+	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
+	"mcpwire/transport"
 )
 
 // environmentServer is the variable that makes the test binary a server that tells its environment.
 const environmentServer = "MCPWIRE_TEST_SERVER"
 
 func TestMain(m *testing.M) {
+	if token := os.Getenv("DEMO_TOKEN"); token != "" {
+		fmt.Println("using " + token)
+		fmt.Fprintln(os.Stderr, "the token "+token+" was refused")
+		os.Exit(2)
+	}
 	if os.Getenv(environmentServer) != "" {
 		tellEnvironment()
 		return
@@ -111,5 +119,31 @@ func TestAServerGetsTheEnvironmentThatItsEntryNames(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestConfiguredSecretsAreNotShown(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 10)
+	entry := config.Server{
+		Name: "demo", Command: self, Protocol: client.ProtocolSession,
+		Env: map[string]string{"DEMO_TOKEN": "s3cr3t-value", "GORACE": "atexit_sleep_ms=0"},
+	}
+	_, err = mcpwire.Connect(t.Context(), entry, mcpwire.Options{
+		CacheDir: "none",
+		OnStderr: func(line []byte) { lines <- string(line) },
+		OnNoise:  func(line []byte) { lines <- string(line) },
+	})
+	exit, ok := errors.AsType[*transport.ExitError](err)
+	if !ok || exit.Stderr != "the token *** was refused\n" || len(exit.Noise) != 1 || exit.Noise[0] != "using ***" {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		if line := <-lines; strings.Contains(line, "s3cr3t") {
+			t.Errorf("a callback was told %q", line)
+		}
 	}
 }

@@ -58,6 +58,16 @@ func secretName(name string) bool {
 		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
+// Secrets returns the values of those variables, headers or members whose names look like those of secrets.
+func Secrets(named map[string]string) (values []string) {
+	for name, value := range named {
+		if secretName(name) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
 // Header renders headers for a log: "Name: value, value" in the order of the names, joined by "; ". The values of
 // credentials (Authorization, Cookie and whatever is named like a token, secret, key or password) are masked; of
 // Mcp-Session-Id, which helps to tell sessions apart, the first four characters are shown if it has at least twelve.

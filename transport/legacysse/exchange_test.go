@@ -54,10 +54,13 @@ func TestWhatEachRequestSays(t *testing.T) {
 func TestStreamsOfEveryFormAreRead(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":%s,"result":{}}`
 	for name, form := range map[string][2]string{
-		"CR LF":            {"event: endpoint\r\ndata: /messages\r\n\r\n", "event: message\r\ndata: " + answer + "\r\n\r\n"},
-		"CR":               {"event: endpoint\rdata: /messages\r\r", "event: message\rdata: " + answer + "\r\r: \n"},
-		"a mark":           {"\ufeffevent:endpoint\ndata:/messages\n\n", "data:" + answer + "\n\n"},
-		"pings first":      {": hi\n\nevent: ping\ndata: x\n\nretry: 5\nid: 1\nevent: endpoint\ndata: /messages\n\n", "data: " + answer + "\n\n"},
+		"CR LF":  {"event: endpoint\r\ndata: /messages\r\n\r\n", "event: message\r\ndata: " + answer + "\r\n\r\n"},
+		"CR":     {"event: endpoint\rdata: /messages\r\r", "event: message\rdata: " + answer + "\r\r: \n"},
+		"a mark": {"\ufeffevent:endpoint\ndata:/messages\n\n", "data:" + answer + "\n\n"},
+		"pings first": {
+			": hi\n\nevent: ping\ndata: x\n\nretry: 5\nid: 1\nevent: endpoint\ndata: /messages\n\n",
+			"data: " + answer + "\n\n",
+		},
 		"other events":     {endpoint, "event: ping\ndata: {oops\n\n: x\nevent: message\nid: 7\ndata: " + answer + "\n\n"},
 		"two data lines":   {endpoint, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\ndata: \"result\":{}}\n\n"},
 		"an empty message": {endpoint, "event: message\ndata:\n\ndata: " + answer + "\n\n"},
@@ -98,7 +101,7 @@ func TestWhateverAPostSaysWithASuccessTheAnswerCounts(t *testing.T) {
 		"200 not JSON": plain(200, "application/json", "ok"),
 		"204":          plain(204, "", ""),
 		"202 events":   plain(202, "text/event-stream", ": hi\n\n"),
-		"the answer, with another id on the stream": func(f *fake, w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
+		"the answer, another on the stream": func(f *fake, w http.ResponseWriter, _ *http.Request, m jsonrpc.Message) {
 			f.say(answerEvent(jsonrpc.Message{ID: jsonrpc.IntID(-1)}, `{}`))
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(jsonrpc.AppendResult(nil, m.ID, nil))
@@ -241,7 +244,9 @@ func TestAnErrorInTheBodyOfARefusalReachesTheCaller(t *testing.T) {
 }
 
 func TestASendSucceedsOnAny2xxOnly(t *testing.T) {
-	for status, want := range map[int]string{200: "", 202: "", 204: "", 299: "", 400: "HTTP 400: Bad Request", 503: "HTTP 503"} {
+	for status, want := range map[int]string{
+		200: "", 202: "", 204: "", 299: "", 400: "HTTP 400: Bad Request", 503: "HTTP 503",
+	} {
 		f := newFake(t)
 		f.begin = "event: endpoint\ndata: /sink\n\n"
 		sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -441,7 +446,8 @@ func TestCloseLeavesNothingOfFiftyCalls(t *testing.T) {
 		t.Errorf("Close took %v", took)
 	}
 	for range n {
-		if err := <-errs; err == nil || err.Error() != "x: transport closed" && err.Error() != "unacknowledged: transport closed" {
+		var e *transport.Error
+		if err := <-errs; !errors.As(err, &e) || e.Err != transport.ErrClosed { //nolint:errorlint // no cause behind it
 			t.Errorf("got %v", err)
 		}
 	}

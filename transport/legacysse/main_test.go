@@ -186,9 +186,10 @@ func request(method string) *transport.Call {
 	ids.Lock()
 	defer ids.Unlock()
 	ids.last++
+	params := fmt.Appendf(nil, `{"requestId":%d}`, ids.last)
 	return &transport.Call{
 		Body:     jsonrpc.AppendRequest(nil, jsonrpc.IntID(ids.last), method, nil),
-		Abandon:  fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, ids.last),
+		Abandon:  jsonrpc.AppendNotification(nil, "notifications/cancelled", params),
 		Envelope: transport.Envelope{Method: method},
 	}
 }

@@ -51,6 +51,9 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 		closing: make(chan struct{}), readDone: make(chan struct{}), stderrDone: make(chan struct{}),
 		writeDone: make(chan struct{}), done: make(chan struct{}), finished: make(chan struct{}),
 	}
+	if len(o.Secrets) > 0 {
+		c.log.keepSecret(o.Secrets)
+	}
 	c.hurry, c.rush = context.WithCancel(context.Background())
 	go func() {
 		defer close(c.stderrDone)

@@ -42,6 +42,10 @@ type Options struct {
 	Pass    []string          // names inherited besides the minimal set; a trailing "*" stands for any rest
 	Dir     string            // the working directory; "": our own
 
+	// Secrets are values that are masked in what is told of the server's output: in errors, OnStderr and OnNoise. Those of
+	// less than four bytes are not.
+	Secrets []string
+
 	Timeout    time.Duration // the idle clock of calls that name none; 0: 30 s; <0: none
 	MaxMessage int           // the cap of an incoming message in bytes; <=0: 64 MiB
 	MaxQueued  int           // the cap of what waits to be sent in bytes; <=0: 64 MiB

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpwire/internal/ndjson"
+	"mcpwire/internal/redact"
 	"mcpwire/transport"
 )
 
@@ -118,10 +119,26 @@ func (c *conn) take(line []byte) (kept bool) {
 // A log keeps what the server has written beside its messages.
 type log struct {
 	onStderr, onNoise func([]byte)
+	secrets           *redact.Set // nil: none
 
 	mu    sync.Mutex
 	tail  tail
 	noise []string
+}
+
+// keepSecret has all that is told of the output masked.
+func (l *log) keepSecret(secrets []string) {
+	l.secrets = redact.NewSet(secrets...)
+	l.onStderr, l.onNoise = l.masked(l.onStderr), l.masked(l.onNoise)
+}
+
+// masked returns f with the secrets kept from it.
+func (l *log) masked(f func([]byte)) func([]byte) {
+	if f == nil {
+		return nil
+	}
+	secrets := l.secrets
+	return func(line []byte) { f([]byte(secrets.Text(string(line)))) }
 }
 
 // read reads standard error to its end, whatever shape it has.
@@ -185,5 +202,9 @@ func (l *log) addNoise(line []byte) {
 func (l *log) output() (stderr string, noise []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tail.String(), slices.Clone(l.noise)
+	noise = make([]string, len(l.noise))
+	for i, line := range l.noise {
+		noise[i] = l.secrets.Text(line)
+	}
+	return l.secrets.Text(l.tail.String()), noise
 }
