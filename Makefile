@@ -44,7 +44,7 @@ interop/node_modules/.package-lock.json: interop/package.json interop/package-lo
 
 # In the folder of the package, so that go test shows the table of results whether or not they are good.
 conformance: interop/conformance/node_modules/.package-lock.json ## The official conformance suite against the client
-	$(GO) -C interop/conformance test -count=1 -timeout 5m
+	$(GO) -C interop/conformance test -count=1 -timeout 10m
 
 interop/conformance/node_modules/.package-lock.json: interop/conformance/package.json \
 		interop/conformance/package-lock.json

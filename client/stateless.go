@@ -35,10 +35,14 @@ func newStateless(c *Client, revision string) *stateless {
 
 // selfDescription is the _meta of a request (2026-07-28, base protocol, per-request protocol fields).
 func (c *Client) selfDescription(revision string, level mcp.LogLevel) json.RawMessage {
+	offered := c.options.Capabilities
+	if offered.Roots != nil {
+		offered.Roots = &mcp.RootsCapability{} // nothing tells of changes in this era
+	}
 	meta, err := mcp.Encode(mcp.RequestMeta{
 		ProtocolVersion:    revision,
 		ClientInfo:         &c.options.Info,
-		ClientCapabilities: &c.options.Capabilities,
+		ClientCapabilities: &offered,
 		LogLevel:           level,
 	})
 	if err != nil {

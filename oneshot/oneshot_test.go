@@ -233,9 +233,9 @@ func TestTheEndOfTheContextIsTheOnlyDeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, answer)
+			start := time.Now()
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, changedMind)
 			defer cancel()
-			start := time.Now()
 			_, err := oneshot.Call(ctx, nil, url, "x", nil)
 			if !errors.Is(err, changedMind) {
 				t.Errorf("got %v", err)

@@ -13,7 +13,7 @@ import (
 
 const (
 	drainIdle   = 250 * time.Millisecond // what is still in the pipes is read until nothing came for so long
-	drainTotal  = time.Second            // or for so long in all
+	drainTotal  = 3 * time.Second        // or for so long in all
 	runningWait = 750 * time.Millisecond // how long an end of output waits for the exit that explains it
 	stderrWait  = 100 * time.Millisecond // how long an exit waits for the end of standard error
 )

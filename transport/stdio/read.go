@@ -30,16 +30,31 @@ type source struct {
 	until time.Time // when a drain ends at the latest; zero before drain and stop
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. A deadline that has passed before reading began tells nothing of the pipe, only that this
+// goroutine had to wait for a processor: it is set anew.
 func (s *source) Read(p []byte) (int, error) {
-	n, err := s.file.Read(p)
-	switch {
-	case n > 0:
-		s.extend()
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, os.ErrClosed):
-		err = io.EOF
+	for {
+		start := time.Now()
+		n, err := s.file.Read(p)
+		expired := errors.Is(err, os.ErrDeadlineExceeded)
+		switch {
+		case n > 0:
+			s.extend()
+		case expired && time.Since(start) < drainIdle/2 && s.draining():
+			s.extend()
+			continue
+		case expired, errors.Is(err, os.ErrClosed):
+			err = io.EOF
+		}
+		return n, err
 	}
-	return n, err
+}
+
+// draining reports whether there is time left of a drain.
+func (s *source) draining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Before(s.until)
 }
 
 // drain lets reading end when nothing has come for drainIdle, or in drainTotal.
