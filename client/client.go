@@ -180,13 +180,22 @@ func (c *Client) Err() error {
 	return c.err
 }
 
+// reason returns why something in the background has failed: because the client has ended, if it has.
+func (c *Client) reason(err error) error {
+	if err != nil && c.base.Err() != nil {
+		return c.Err()
+	}
+	return err
+}
+
 // Close ends the connection: open requests fail with transport.ErrClosed, a server process is shut down in order. It
 // waits for all that, and is idempotent; a done ctx makes it hurry. For calls from inside a callback see rpc.Options.
 func (c *Client) Close(ctx context.Context) error {
+	// Before end, so that what it stops can tell why.
+	c.ended(&transport.Error{Server: c.options.Server, Err: transport.ErrClosed})
 	c.mu.Lock() // from here on nothing more is started in the background
 	c.end()
 	c.mu.Unlock()
-	c.ended(&transport.Error{Server: c.options.Server, Err: transport.ErrClosed})
 	if ctx.Value(callbackKey{}) != c {
 		c.background.Wait()
 	}

@@ -76,7 +76,8 @@ func (c *Client) renew(ctx context.Context, lost *line) (*line, error) {
 // reopen carries a renewal out.
 func (c *Client) reopen(lost *line, r *renewal) {
 	c.log.Info("the server has forgotten the session; a new one is opened")
-	if r.line, r.err = c.open(c.base); r.err == nil {
+	r.line, r.err = c.open(c.base)
+	if r.err = c.reason(r.err); r.err == nil {
 		c.use(r.line)
 	}
 	c.mu.Lock()

@@ -325,6 +325,7 @@ func (s *stateless) watch(ctx context.Context, w *Watch) error {
 				s.client.watches.add(w)
 			},
 		})
+		err = s.client.reason(err)
 		s.client.watches.remove(w)
 		failed <- err
 		switch {
