@@ -14,14 +14,17 @@ var layers = []struct {
 }{
 	{"L1 (scanner)", []string{"internal/jsonscan"}},
 	{"L1", []string{"jsonrpc"}},
-	{"L2", []string{"mcp", "transport", "internal/ndjson", "internal/sse", "internal/proc", "internal/redact"}},
+	{"L2", []string{
+		"mcp", "transport",
+		"internal/ndjson", "internal/sse", "internal/proc", "internal/redact", "internal/filecache",
+	}},
 	{"L2 (what the HTTP carriers share)", []string{"internal/httpwire"}},
 	{"L3", []string{
-		"rpc", "auth", "config", "internal/eracache", "oneshot",
+		"rpc", "auth", "config", "internal/eracache", "internal/toolcache", "oneshot",
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
 	{"L4", []string{"client"}},
-	{"L5", []string{"manager", "internal/toolcache"}},
+	{"L5", []string{"manager"}},
 	{"L6", []string{".", "internal/demo"}},
 	{"L7", []string{"internal/cli"}},
 	{"L7 (program)", []string{"cmd/mcpwire"}},

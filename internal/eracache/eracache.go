@@ -4,15 +4,12 @@
 package eracache
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"os"
+	"bytes"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"mcpwire/internal/filecache"
 )
 
 // Lifetime is how long an entry counts: a server may have been replaced by a newer one under the same configuration.
@@ -22,34 +19,16 @@ const Lifetime = 7 * 24 * time.Hour
 const maxEntry = 64
 
 // A Cache is a folder with a file for each server. The zero Cache remembers nothing. It may be used by several
-// goroutines and processes at once: files are replaced, never changed.
-type Cache struct{ folder string }
+// goroutines and processes at once.
+type Cache struct{ files filecache.Cache }
 
-// In returns the cache in a folder, which need not exist.
-func In(folder string) Cache { return Cache{filepath.Join(folder, "eras")} }
-
-// Key returns the key of a server: a hash of its configuration, before anything in it is expanded.
-func Key(configuration any) string {
-	text, err := json.Marshal(configuration, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return "" // remembers nothing
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
+// In returns the cache in a folder, which need not exist. Its keys are hashes in hexadecimal digits.
+func In(folder string) Cache { return Cache{filecache.In(filepath.Join(folder, "eras"))} }
 
 // Revision returns the revision that was remembered, or nothing.
 func (c Cache) Revision(key string) string {
-	if c.folder == "" || key == "" {
-		return ""
-	}
-	path := filepath.Join(c.folder, key)
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > maxEntry || time.Since(info.ModTime()) > Lifetime {
-		return ""
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
+	text, ok := c.files.Get(key, Lifetime, maxEntry)
+	if !ok {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
@@ -57,29 +36,12 @@ func (c Cache) Revision(key string) string {
 
 // Remember remembers a revision. What is known already is not written again before half of its lifetime is over.
 func (c Cache) Remember(key, revision string) error {
-	if c.folder == "" || key == "" || revision == "" || len(revision) > maxEntry-1 {
+	if key == "" || revision == "" || len(revision) > maxEntry-1 {
 		return nil
 	}
-	path := filepath.Join(c.folder, key)
-	if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) < Lifetime/2 && c.Revision(key) == revision {
+	text := []byte(revision + "\n")
+	if known, ok := c.files.Get(key, Lifetime/2, maxEntry); ok && bytes.Equal(known, text) {
 		return nil
 	}
-	if err := os.MkdirAll(c.folder, 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(c.folder, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(revision + "\n")
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // what can't be used must not lie about
-	}
-	return err
+	return c.files.Put(key, text)
 }

@@ -14,7 +14,7 @@ import (
 func TestARevisionIsRemembered(t *testing.T) {
 	folder := t.TempDir()
 	c := eracache.In(folder)
-	key := eracache.Key(map[string]string{"command": "x", "env": "SECRET"})
+	const key = "0123abcd"
 	if got := c.Revision(key); got != "" {
 		t.Errorf("an empty cache knows %q", got)
 	}
@@ -26,11 +26,11 @@ func TestARevisionIsRemembered(t *testing.T) {
 			t.Errorf("got %q, want %q", got, revision)
 		}
 	}
-	if got := c.Revision(eracache.Key(map[string]string{"command": "y"})); got != "" {
+	if got := c.Revision("4567"); got != "" {
 		t.Errorf("another server speaks %q", got)
 	}
 	files, err := filepath.Glob(filepath.Join(folder, "eras", "*"))
-	if err != nil || len(files) != 1 || strings.Contains(files[0], "SECRET") {
+	if err != nil || len(files) != 1 {
 		t.Errorf("the cache holds %v (error %v)", files, err)
 	}
 }
@@ -38,24 +38,24 @@ func TestARevisionIsRemembered(t *testing.T) {
 func TestOldAndDamagedEntriesDoNotCount(t *testing.T) {
 	folder := t.TempDir()
 	c := eracache.In(folder)
-	if err := c.Remember("k", "2025-11-25"); err != nil {
+	if err := c.Remember("0f", "2025-11-25"); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, "eras", "k")
+	path := filepath.Join(folder, "eras", "0f")
 	old := time.Now().Add(-eracache.Lifetime - time.Hour)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Revision("k"); got != "" {
+	if got := c.Revision("0f"); got != "" {
 		t.Errorf("an old entry says %q", got)
 	}
-	if err := c.Remember("k", "2025-11-25"); err != nil || c.Revision("k") != "2025-11-25" {
+	if err := c.Remember("0f", "2025-11-25"); err != nil || c.Revision("0f") != "2025-11-25" {
 		t.Errorf("it was not renewed: %v", err)
 	}
 	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Revision("k"); got != "" {
+	if got := c.Revision("0f"); got != "" {
 		t.Errorf("a damaged entry says %q", got)
 	}
 }
@@ -66,11 +66,11 @@ func TestACacheThatCannotBeWrittenIsNoHarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := eracache.In(file)
-	if err := c.Remember("k", "2025-11-25"); err == nil || c.Revision("k") != "" {
-		t.Errorf("got %v and %q", err, c.Revision("k"))
+	if err := c.Remember("0f", "2025-11-25"); err == nil || c.Revision("0f") != "" {
+		t.Errorf("got %v and %q", err, c.Revision("0f"))
 	}
 	var none eracache.Cache
-	if err := none.Remember("k", "2025-11-25"); err != nil || none.Revision("k") != "" {
+	if err := none.Remember("0f", "2025-11-25"); err != nil || none.Revision("0f") != "" {
 		t.Error("the zero cache remembers something")
 	}
 }
@@ -81,10 +81,10 @@ func TestManyMayRememberAtOnce(t *testing.T) {
 	for i := range 20 {
 		revision := []string{"2025-11-25", "2026-07-28"}[i%2]
 		all.Go(func() {
-			if err := c.Remember("k", revision); err != nil {
+			if err := c.Remember("0f", revision); err != nil {
 				t.Error(err)
 			}
-			if got := c.Revision("k"); !strings.HasPrefix(got, "202") {
+			if got := c.Revision("0f"); !strings.HasPrefix(got, "202") {
 				t.Errorf("got %q", got)
 			}
 		})
