@@ -12,7 +12,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"L1 (scanner)", []string{"internal/jsonscan"}},
+	{"L1 (scanner)", []string{"internal/jsonscan", "internal/leaks"}},
 	{"L1", []string{"jsonrpc"}},
 	{"L2", []string{
 		"mcp", "transport",
@@ -26,6 +26,7 @@ var layers = []struct {
 	{"L4", []string{"client"}},
 	{"L5", []string{"manager"}},
 	{"L6", []string{".", "internal/demo"}},
+	{"L6 (catalogue)", []string{"internal/survival"}},
 	{"L7", []string{"internal/cli"}},
 	{"L7 (program)", []string{"cmd/mcpwire"}},
 }
@@ -33,8 +34,8 @@ var layers = []struct {
 // support lists the packages that only tests import, and which of ours they import themselves.
 var support = map[string][]string{
 	"internal/archtest":       nil,
-	"internal/proc/proctest":  nil,
-	"transport/transporttest": {"jsonrpc", "transport"},
+	"internal/proc/proctest":  {"internal/leaks"},
+	"transport/transporttest": {"jsonrpc", "transport", "internal/leaks"},
 }
 
 var carriers = []string{"transport/stdio", "transport/streamable", "transport/legacysse"}

@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		startNurse()
 	case "nurse":
 		nurseZombie()
+	case "host":
+		playHost()
+	case "reaper":
+		playReaper()
 	}
 }
 

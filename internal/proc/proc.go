@@ -34,6 +34,8 @@ type Spec struct {
 
 	StdinWait time.Duration // from closing stdin to asking the group to end; 0: 2 s; <0: none
 	TermWait  time.Duration // from asking the group to end to killing it; 0: 2 s; <0: none
+
+	Ledger Ledger // where the process is recorded while anything of its group runs; the zero Ledger: nowhere
 }
 
 // A State is how a process ended.
@@ -54,6 +56,7 @@ type Process struct {
 
 	proc   *os.Process
 	group  *group
+	entry  entry         // in the ledger
 	ended  chan struct{} // the leader has ended; it may not be reaped yet
 	exited chan struct{} // the leader has been reaped
 	asked  chan struct{} // Shutdown was called
@@ -65,8 +68,8 @@ type Process struct {
 	stuck     error // set before gone is closed
 }
 
-// Start finds the command and starts it. It does not wait for anything. The error is a *StartError, and nothing is left
-// behind then.
+// Start finds the command, starts it, and records it in the ledger. It does not wait for anything. The error is a
+// *StartError, and nothing is left behind then.
 func Start(spec Spec) (*Process, error) {
 	env := environ(spec)
 	path, fault := resolve(spec, env)
@@ -86,7 +89,7 @@ func Start(spec Spec) (*Process, error) {
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], Stderr: pipes.ours[2],
 		stdinWait: wait(spec.StdinWait), termWait: wait(spec.TermWait),
-		proc: proc, group: g,
+		proc: proc, group: g, entry: spec.Ledger.enter(spec.Command, proc.Pid),
 		ended: make(chan struct{}), exited: make(chan struct{}),
 		asked: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -146,6 +149,11 @@ func (p *Process) Shutdown(ctx context.Context) error {
 // the group is then looked at often, and why nothing is sent any more once it was seen empty.
 func (p *Process) own() {
 	defer close(p.gone)
+	defer func() {
+		if p.stuck == nil {
+			p.entry.remove()
+		}
+	}()
 	defer p.group.close()
 	defer p.Stdin.Close()
 	select {

@@ -1,11 +1,9 @@
 package proc
 
 import (
-	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
-	"strconv"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,18 +58,6 @@ func (g *group) adopt() {
 // onlyZombies reports whether all members have ended and only wait to be reaped. In a container whose first process
 // reaps nothing they wait for ever, and it makes no sense to wait for them.
 func onlyZombies(group int) bool {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil || len(stats) == 0 {
-		return false
-	}
-	id := []byte(strconv.Itoa(group))
-	for _, stat := range stats {
-		line, _ := os.ReadFile(stat) // fails if the process has gone meanwhile
-		// "pid (name) state parent group ...", where the name may hold anything
-		fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
-		if len(fields) > 2 && bytes.Equal(fields[2], id) && fields[0][0] != 'Z' && fields[0][0] != 'X' {
-			return false
-		}
-	}
-	return true
+	all, ok := members(group)
+	return ok && !slices.ContainsFunc(all, func(f facts) bool { return !f.ended })
 }

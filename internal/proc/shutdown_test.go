@@ -17,8 +17,8 @@ import (
 )
 
 func TestAProcessThatEndsWithItsInputGetsNoSignal(t *testing.T) {
-	p := shell(t, `trap 'exit 9' TERM; echo ready; cat; exit 3`)
-	if took := shutdown(t, p); took > 1500*time.Millisecond {
+	p := shell(t, `trap 'exit 9' TERM; echo ready; cat; sleep 1; exit 3`)
+	if took := shutdown(t, p); took < time.Second || took > 1900*time.Millisecond {
 		t.Errorf("took %v", took)
 	}
 	if got := p.State(); got != (proc.State{Code: 3}) {

@@ -190,6 +190,10 @@ func (c *conn) supervise() {
 	}
 	c.stuck = c.proc.Shutdown(c.hurry)
 	c.stdout.stop()
+	select { // the last words, unless somebody outside of the group holds the pipe
+	case <-c.stderrDone:
+	case <-time.After(drainIdle):
+	}
 	c.stderr.stop()
 	<-c.readDone
 	<-c.stderrDone

@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcpwire/transport/stdio"
 )
 
 // role is the variable that makes the test binary play a server.
@@ -19,6 +22,9 @@ const role = "STDIO_TEST_ROLE"
 
 // goFile is the variable that names the file for which the role "late" waits.
 const goFile = "STDIO_TEST_GO_FILE"
+
+// stateVariable is the variable that names the folder in which the role "host" keeps its state.
+const stateVariable = "STDIO_TEST_STATE"
 
 // noDelay is the variable that keeps a race detector in the test binary from delaying its end by a second.
 const noDelay = "GORACE"
@@ -124,6 +130,18 @@ var roles = map[string]func(in *bufio.Reader){
 				os.Stdout.Write([]byte{c})
 			}
 		}
+	},
+	"host": func(in *bufio.Reader) { // opens a connection and never closes it
+		o := stdio.Options{
+			Command: os.Args[0], Env: map[string]string{role: "stubborn"}, StateDir: os.Getenv(stateVariable),
+		}
+		r := newReceiver()
+		if _, err := stdio.New(o).Open(context.Background(), r); err != nil {
+			panic(err)
+		}
+		<-r.received
+		ready()
+		readLine(in)
 	},
 	"noise": func(in *bufio.Reader) {
 		os.Stdout.WriteString("Demo server v1.2 \x1b[1mready\x1b[0m\n\n[info] {not json\n42\n")

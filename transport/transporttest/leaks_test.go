@@ -58,7 +58,7 @@ func TestCheckLeaksTellsOfAGoroutine(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
 	go func() { <-stop }()
-	if got := trial.end(); !strings.Contains(got, "goroutines are left") {
+	if got := trial.end(); !strings.Contains(got, "goroutine") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -77,7 +77,7 @@ func TestCheckLeaksTellsOfAnOpenFile(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(got, "open files are left") || !strings.Contains(got, os.DevNull) {
+	if !strings.Contains(got, "left behind: open file") || !strings.Contains(got, os.DevNull) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestCheckLeaksTellsOfAProcessThatNobodyWaitedFor(t *testing.T) {
 	if _, err := child.Wait(); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(got, fmt.Sprintf("processes are left: %d ", child.Pid)) {
+	if !strings.Contains(got, fmt.Sprintf("left behind: process %d ", child.Pid)) {
 		t.Errorf("got %q", got)
 	}
 }

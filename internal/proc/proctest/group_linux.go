@@ -2,21 +2,11 @@ package proctest
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
-
-// hasChildren reports whether this process has children, running or ended, and takes nothing from whoever waits for
-// them.
-func hasChildren() bool {
-	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return !errors.Is(err, unix.ECHILD)
-}
 
 // GroupGone reports whether no process of the group runs. Those that have ended and wait to be reaped by the system's
 // first process do not count.
