@@ -104,13 +104,24 @@ func ReadAll(resp *http.Response, limit int) ([]byte, error) {
 // Succeeded reports whether an answer's status is 2xx.
 func Succeeded(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
-// Failure makes an error of an answer that is no success, and reads the beginning of its body for that.
-func Failure(resp *http.Response) *transport.StatusError {
+// Failure makes an error of an answer that is no success, and reads the beginning of its body for that. Known secrets
+// are masked in what the server wrote.
+func (e *Endpoint) Failure(resp *http.Response) *transport.StatusError {
+	return failure(resp, e.secrets)
+}
+
+// Failure is Endpoint.Failure where no secrets are known.
+func Failure(resp *http.Response) *transport.StatusError { return failure(resp, nil) }
+
+func failure(resp *http.Response, secrets *redact.Set) *transport.StatusError {
+	line := func(name string, limit int) string {
+		return redact.Line(secrets.Text(strings.Join(resp.Header.Values(name), ", ")), limit)
+	}
 	e := &transport.StatusError{
 		Status:     resp.StatusCode,
 		Text:       http.StatusText(resp.StatusCode),
-		Challenge:  redact.Line(strings.Join(resp.Header.Values("WWW-Authenticate"), ", "), 4*excerptBytes),
-		AuthServer: redact.Line(resp.Header.Get("Mcp-Auth-Server"), excerptBytes),
+		Challenge:  line("WWW-Authenticate", 4*excerptBytes),
+		AuthServer: line("Mcp-Auth-Server", excerptBytes),
 	}
 	if e.Text == "" {
 		e.Text = "status without a name"
@@ -126,7 +137,7 @@ func Failure(resp *http.Response) *transport.StatusError {
 		e.Err = jsonrpc.ParseError(m.Error)
 		return e
 	}
-	e.Excerpt = redact.Excerpt(text, excerptBytes)
+	e.Excerpt = excerpt(text, secrets)
 	return e
 }
 
@@ -141,9 +152,19 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
-// Malformed makes an error of an answer that is no message.
+// Malformed makes an error of an answer that is no message. Known secrets are masked.
+func (e *Endpoint) Malformed(text []byte) *transport.MalformedError {
+	return &transport.MalformedError{Excerpt: excerpt(text, e.secrets)}
+}
+
+// Malformed is Endpoint.Malformed where no secrets are known.
 func Malformed(text []byte) *transport.MalformedError {
-	return &transport.MalformedError{Excerpt: redact.Excerpt(text, excerptBytes)}
+	return &transport.MalformedError{Excerpt: excerpt(text, nil)}
+}
+
+// excerpt masks known secrets before it cuts, so that no beginning of one is left; errorBody bounds the work.
+func excerpt(text []byte, secrets *redact.Set) string {
+	return redact.Excerpt([]byte(secrets.Text(string(text[:min(len(text), errorBody)]))), excerptBytes)
 }
 
 // Drop reads the rest of a body that nobody wants, so that its connection can be used again, and closes it. It takes no

@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +30,8 @@ type Options struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Wrap is put around the connections' round tripper, as authorization does; may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// Secrets are kept out of error texts and traces, like the values of those Headers whose names look secret.
+	Secrets []string
 	// OnTrace is told of each exchange when its headers have come, or it has failed; may be nil. It must be quick.
 	OnTrace func(Trace)
 }
@@ -44,6 +48,7 @@ type Trace struct {
 // An Endpoint sends requests to one URL. Its methods may be called from several goroutines at once.
 type Endpoint struct {
 	options Options
+	secrets *redact.Set
 	client  *http.Client
 	pool    *http.Transport
 
@@ -70,6 +75,7 @@ func New(o Options) (*Endpoint, error) {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	e := &Endpoint{options: o, url: u, conns: map[net.Conn]struct{}{}}
+	e.secrets = redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers))...)
 	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
 	// No timers here: the clock of each call covers dialling, headers and body alike.
 	e.pool = &http.Transport{
@@ -96,6 +102,16 @@ func New(o Options) (*Endpoint, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return e, nil
+}
+
+// credentials returns what stands behind a scheme, as in "Bearer abc", since servers quote it alone.
+func credentials(headers map[string]string) (values []string) {
+	for _, value := range redact.Secrets(headers) {
+		if _, credential, ok := strings.Cut(value, " "); ok {
+			values = append(values, strings.TrimSpace(credential))
+		}
+	}
+	return values
 }
 
 // redactURL keeps the URL out of an error, since it may hold a password.

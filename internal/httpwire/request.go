@@ -53,7 +53,7 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 		}
 		_ = resp.Body.Close()
 		if err == nil && hops == maxRedirects {
-			err = fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, redact.URL(next.String()))
+			err = fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, e.secrets.Text(redact.URL(next.String())))
 		}
 		if err != nil {
 			return nil, transport.NotDelivered, err
@@ -103,7 +103,7 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 		err = e.clean(err, req)
 	}
 	if e.options.OnTrace != nil {
-		t := Trace{Method: r.Method, URL: redact.URL(to.String()), Took: time.Since(start), Err: err}
+		t := Trace{Method: r.Method, URL: e.secrets.Text(redact.URL(to.String())), Took: time.Since(start), Err: err}
 		if resp != nil {
 			t.Status = resp.StatusCode
 		}

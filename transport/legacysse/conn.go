@@ -110,7 +110,7 @@ func (c *conn) take(ev sse.Event) {
 			c.events.Keep()
 		case transport.Malformed:
 			if !ev.Unfinished {
-				c.fault(httpwire.Malformed(ev.Data))
+				c.fault(c.endpoint.Malformed(ev.Data))
 			}
 		case transport.Reuse:
 		}

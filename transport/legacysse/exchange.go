@@ -109,7 +109,7 @@ func (x *exchange) acknowledged(resp *http.Response) (transport.Delivery, error)
 func (x *exchange) status(resp *http.Response) *transport.StatusError {
 	defer time.AfterFunc(statusWait, func() { x.cancel(nil) }).Stop()
 	defer resp.Body.Close()
-	return httpwire.Failure(resp)
+	return x.conn.endpoint.Failure(resp)
 }
 
 // readJSON hands a body to the receiver. If it is not the answer, that is still to come on the stream.

@@ -29,6 +29,7 @@ type Options struct {
 	Name    string            // the server's name in errors
 	URL     string            // the address of the event stream
 	Headers map[string]string // sent with each request; an empty one is left out; those of the protocol win
+	Secrets []string          // kept out of error texts and traces, besides the values of headers whose names look secret
 	TLS     *tls.Config       // nil: the system's roots
 	// Proxy chooses the proxy of a request (nil: HTTP_PROXY, HTTPS_PROXY and NO_PROXY; never for loopback addresses).
 	Proxy func(*url.URL) (*url.URL, error)

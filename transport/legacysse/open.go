@@ -27,7 +27,8 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 		return nil, fail(context.Cause(ctx))
 	}
 	endpoint, err := httpwire.New(httpwire.Options{
-		URL: o.URL, Headers: o.Headers, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap, OnTrace: o.OnTrace,
+		URL: o.URL, Headers: o.Headers, Secrets: o.Secrets, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap,
+		OnTrace: o.OnTrace,
 	})
 	if err != nil {
 		return nil, fail(err)
@@ -90,7 +91,7 @@ func (c *conn) connect() error {
 	if !httpwire.Succeeded(resp) {
 		defer resp.Body.Close()
 		defer time.AfterFunc(statusWait, func() { c.endStream(nil) }).Stop()
-		return httpwire.Failure(resp)
+		return c.endpoint.Failure(resp)
 	}
 	if httpwire.MediaOf(resp) != httpwire.EventStream {
 		defer resp.Body.Close()

@@ -172,7 +172,7 @@ const statusWait = 500 * time.Millisecond
 func (x *exchange) status(resp *http.Response) *transport.StatusError {
 	defer time.AfterFunc(statusWait, func() { x.cancel(nil) }).Stop()
 	defer resp.Body.Close()
-	return httpwire.Failure(resp)
+	return x.conn.endpoint.Failure(resp)
 }
 
 // readJSON reads an answer that is one JSON text.
@@ -189,7 +189,7 @@ func (x *exchange) readJSON(resp *http.Response) (transport.Delivery, error) {
 	case x.call.Settled():
 		return transport.Answered, nil
 	case verdict == transport.Malformed:
-		return transport.Answered, httpwire.Malformed(text)
+		return transport.Answered, x.conn.endpoint.Malformed(text)
 	}
 	return transport.Answered, errors.New("the server answered another request than was asked")
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"mcpwire/internal/httpwire"
 	"mcpwire/internal/sse"
 	"mcpwire/transport"
 )
@@ -122,7 +121,7 @@ func (s *standing) read(resp *http.Response) (useful bool, err error) {
 			events.Keep()
 		case transport.Malformed:
 			if !ev.Unfinished {
-				s.conn.receiver.Fault(fmt.Errorf("on the standing stream: %w", httpwire.Malformed(ev.Data)))
+				s.conn.receiver.Fault(fmt.Errorf("on the standing stream: %w", s.conn.endpoint.Malformed(ev.Data)))
 			}
 		case transport.Reuse:
 		}

@@ -99,7 +99,7 @@ func (x *exchange) readEvents(resp *http.Response) error {
 			return io.ErrUnexpectedEOF
 		case verdict == transport.Malformed:
 			_ = resp.Body.Close()
-			return httpwire.Malformed(ev.Data)
+			return x.conn.endpoint.Malformed(ev.Data)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (c *conn) get(ctx context.Context, lastEvent string) (*http.Response, error
 	}
 	if !httpwire.Succeeded(resp) {
 		defer resp.Body.Close()
-		return nil, httpwire.Failure(resp)
+		return nil, c.endpoint.Failure(resp)
 	}
 	if httpwire.MediaOf(resp) != httpwire.EventStream {
 		defer resp.Body.Close()

@@ -24,6 +24,7 @@ type Options struct {
 	Name    string            // the server's name in errors
 	URL     string            // the endpoint
 	Headers map[string]string // sent with each request; an empty one is left out; those of the protocol win
+	Secrets []string          // kept out of error texts and traces, besides the values of headers whose names look secret
 	TLS     *tls.Config       // nil: the system's roots
 	// Proxy chooses the proxy of a request (nil: HTTP_PROXY, HTTPS_PROXY and NO_PROXY; never for loopback addresses).
 	Proxy func(*url.URL) (*url.URL, error)
@@ -62,7 +63,8 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 		return nil, fail(context.Cause(ctx))
 	}
 	endpoint, err := httpwire.New(httpwire.Options{
-		URL: o.URL, Headers: o.Headers, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap, OnTrace: o.OnTrace,
+		URL: o.URL, Headers: o.Headers, Secrets: o.Secrets, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap,
+		OnTrace: o.OnTrace,
 	})
 	if err != nil {
 		return nil, fail(err)
