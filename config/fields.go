@@ -3,30 +3,65 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fields are the known keys of an entry. The errors continue a sentence that begins with the key's name.
-var fields = map[string]func(*Server, jsontext.Value) error{
-	"type":           setType,
-	"transport":      setType,
-	"command":        func(s *Server, v jsontext.Value) error { return setText(&s.Command, v) },
-	"args":           func(s *Server, v jsontext.Value) error { return setTexts(&s.Args, v) },
-	"env":            func(s *Server, v jsontext.Value) error { return setTextMap(&s.Env, v) },
-	"envInherit":     setEnvInherit,
-	"cwd":            func(s *Server, v jsontext.Value) error { return setText(&s.Cwd, v) },
-	"url":            func(s *Server, v jsontext.Value) error { return setText(&s.URL, v) },
-	"headers":        func(s *Server, v jsontext.Value) error { return setTextMap(&s.Headers, v) },
-	"protocol":       func(s *Server, v jsontext.Value) error { return setText(&s.Protocol, v) },
-	"tls":            setTLS,
-	"proxy":          func(s *Server, v jsontext.Value) error { return setText(&s.Proxy, v) },
-	"timeout":        func(s *Server, v jsontext.Value) error { return setDuration(&s.Timeout, v) },
-	"connectTimeout": func(s *Server, v jsontext.Value) error { return setDuration(&s.ConnectTimeout, v) },
+// A field is a known key of an entry.
+type field struct {
+	set  func(*Server, jsontext.Value) error // the error continues a sentence that begins with the key
+	hint func(jsontext.Value) string         // what looks wrong though it can be meant, after the key; empty: nothing
+}
+
+var fields = map[string]field{
+	"type":       plain(setType),
+	"transport":  plain(setType),
+	"command":    plain(func(s *Server, v jsontext.Value) error { return setText(&s.Command, v) }),
+	"args":       plain(func(s *Server, v jsontext.Value) error { return setTexts(&s.Args, v) }),
+	"env":        plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Env, v) }),
+	"envInherit": plain(setEnvInherit),
+	"cwd":        plain(func(s *Server, v jsontext.Value) error { return setText(&s.Cwd, v) }),
+	"url":        plain(func(s *Server, v jsontext.Value) error { return setText(&s.URL, v) }),
+	"headers":    plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Headers, v) }),
+	"protocol":   plain(func(s *Server, v jsontext.Value) error { return setText(&s.Protocol, v) }),
+	"tls":        plain(setTLS),
+	"proxy":      plain(func(s *Server, v jsontext.Value) error { return setText(&s.Proxy, v) }),
+	"required":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Required, v) }),
+	"disabled":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Disabled, v) }),
+	"tools":      {set: setTools, hint: hintTools},
+	"timeout": {
+		set:  func(s *Server, v jsontext.Value) error { return setDuration(&s.Timeout, v) },
+		hint: hintDuration,
+	},
+	"connectTimeout": {
+		set:  func(s *Server, v jsontext.Value) error { return setDuration(&s.ConnectTimeout, v) },
+		hint: hintDuration,
+	},
+	"startupWait": {
+		set:  func(s *Server, v jsontext.Value) error { return setDuration(&s.StartupWait, v) },
+		hint: hintDuration,
+	},
+}
+
+// plain is a field whose value is right or wrong, and never doubtful.
+func plain(set func(*Server, jsontext.Value) error) field {
+	return field{set: set, hint: func(jsontext.Value) string { return "" }}
+}
+
+func setBool(to *bool, v jsontext.Value) error {
+	switch v.Kind() {
+	case 't', 'f':
+		*to = v.Kind() == 't'
+		return nil
+	}
+	return fmt.Errorf("must be true or false, not %s", kindName(v.Kind()))
 }
 
 func setText(to *string, v jsontext.Value) error {
@@ -87,11 +122,11 @@ func setTLS(s *Server, v jsontext.Value) error {
 		return err
 	}
 	known := map[string]*string{"ca": &s.TLS.CA, "cert": &s.TLS.Cert, "key": &s.TLS.Key}
-	for name, file := range files {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if known[name] == nil {
 			return fmt.Errorf("has the unknown key %q; accepted are ca, cert and key, each a PEM file", name)
 		}
-		*known[name] = file
+		*known[name] = files[name]
 	}
 	if (s.TLS.Cert == "") != (s.TLS.Key == "") {
 		return errors.New("must have both cert and key, or neither")
@@ -148,4 +183,35 @@ func duration(v jsontext.Value) (time.Duration, error) {
 		return 0, fmt.Errorf("is out of range: %s", v)
 	}
 	return 0, errForm
+}
+
+// longest is what no wait is longer than, unless its unit is wrong.
+const longest = 24 * time.Hour
+
+// hintDuration tells of a time that looks as if another unit was meant.
+func hintDuration(v jsontext.Value) string {
+	d, err := duration(v)
+	switch {
+	case err != nil:
+		return ""
+	case v.Kind() == '0' && d > 0 && d < time.Second:
+		return fmt.Sprintf(`%[1]s means %[1]s milliseconds; write "%[1]ss" for seconds, or "%[1]sms" if that is meant`, v)
+	case v.Kind() == '0' && d > longest:
+		return fmt.Sprintf(`%s means %s, since a number counts milliseconds; write the unit, as in "30s"`, v, written(d))
+	case d > longest:
+		return fmt.Sprintf(`%s is longer than a day; 0 means no limit`, v)
+	}
+	return ""
+}
+
+// written returns a duration as people write it: "1m" and not "1m0s".
+func written(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
 }

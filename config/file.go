@@ -2,13 +2,23 @@ package config
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+)
+
+// largest is how many bytes a file may have, and mostNested how many brackets: more are no configuration, and would
+// cost memory without bound.
+const (
+	largest    = 4 << 20
+	mostNested = 100_000
 )
 
 // A File is what one configuration file holds.
@@ -16,6 +26,9 @@ type File struct {
 	Path     string
 	Servers  []Server   // the entries that can be used, in the file's order
 	Problems []*Problem // what is wrong with the others, and warnings, in the file's order
+
+	entries []Server // the servers and, among them, the entries that only change one of a weaker file
+	sum     string   // a hash of the text that was parsed; empty for a File that was not read
 }
 
 // Server returns the entry of that name. If there is one that can't be used, the error is its *Problem; both are zero
@@ -34,15 +47,34 @@ func (f *File) Server(name string) (*Server, error) {
 	return nil, nil
 }
 
-// ReadFile reads one file. A bad entry is left out and told in File.Problems. A file that can't be read, or that is not
-// JSON of the expected shape, gives a *Problem; errors.Is(err, fs.ErrNotExist) tells one that is missing. An empty file
-// holds no servers.
+// ReadFile reads one file. A bad entry is left out and told in File.Problems. A file that can't be read, or that is
+// not JSON (with comments and trailing commas allowed) of the expected shape, or that has more than 4 MiB, gives a
+// *Problem; errors.Is(err, fs.ErrNotExist) tells one that is missing. An empty file holds no servers. An entry that
+// has nothing but "disabled" changes one of a weaker file, so it is not among the servers of this one.
 func ReadFile(path string) (*File, error) {
-	text, err := os.ReadFile(path)
+	text, err := readText(path)
 	if err != nil {
-		return nil, &Problem{Path: path, Text: reason(err), Err: err}
+		return nil, unreadable(path, err)
 	}
 	return parse(path, text)
+}
+
+// readText reads a file of bounded size.
+func readText(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, largest+1))
+	if err == nil && len(text) > largest {
+		return nil, fmt.Errorf("it has more than %d bytes", largest)
+	}
+	return text, err
+}
+
+func unreadable(path string, err error) *Problem {
+	return &Problem{Path: path, Text: reason(err), Err: err}
 }
 
 // reason returns why a file can't be read, without its path.
@@ -54,10 +86,14 @@ func reason(err error) string {
 }
 
 func parse(path string, text []byte) (*File, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	r := &reader{file: &File{Path: path}, text: text}
+	sum := sha256.Sum256(text)
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	r := &reader{file: &File{Path: path, sum: hex.EncodeToString(sum[:])}, text: text}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return r.file, nil
+	}
+	if err := r.standardize(); err != nil {
+		return nil, err
 	}
 	if err := r.syntax(); err != nil {
 		return nil, err
@@ -68,10 +104,13 @@ func parse(path string, text []byte) (*File, error) {
 	return r.file, nil
 }
 
+const byteOrderMark = "\ufeff"
+
 // A reader walks one file. Offsets are in bytes from the start of text.
 type reader struct {
 	file *File
 	text []byte
+	at   cursor
 }
 
 // A member is one name and value of an object, with where they stand.
@@ -84,22 +123,30 @@ type member struct {
 }
 
 func (r *reader) problem(at int, server string, format string, args ...any) *Problem {
-	p := &Problem{Path: r.file.Path, Server: server, Text: fmt.Sprintf(format, args...)}
-	p.Line, p.Column = place(r.text, at)
-	return p
+	where := r.where(at)
+	return &Problem{
+		Path: where.Path, Line: where.Line, Column: where.Column, Server: server, Text: fmt.Sprintf(format, args...),
+	}
+}
+
+func (r *reader) where(at int) Place {
+	line, column := r.at.to(r.text, at)
+	return Place{r.file.Path, line, column}
 }
 
 func (r *reader) report(p *Problem) { r.file.Problems = append(r.file.Problems, p) }
 
-// syntax checks that the whole text is one JSON value.
+func (r *reader) warn(at int, server string, format string, args ...any) {
+	p := r.problem(at, server, format, args...)
+	p.Severity = Warning
+	r.report(p)
+}
+
+// syntax checks that the whole text, which has no comments any more, is one JSON value.
 func (r *reader) syntax() error {
 	dec := jsontext.NewDecoder(bytes.NewReader(r.text), lenient)
 	if _, err := dec.ReadValue(); err != nil {
 		return r.broken(err, int(dec.InputOffset()))
-	}
-	end := int(dec.InputOffset())
-	if more := r.text[end:]; start(more) < len(more) {
-		return r.problem(end+start(more), "", "more text behind the end of the JSON value")
 	}
 	return nil
 }
@@ -129,7 +176,7 @@ func members(value jsontext.Value, at int) []member {
 		}
 		return v.Clone(), at + int(dec.InputOffset()) - len(v)
 	}
-	if _, err := dec.ReadToken(); err != nil {
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
 		return nil
 	}
 	for dec.PeekKind() == '"' {
@@ -141,6 +188,23 @@ func members(value jsontext.Value, at int) []member {
 		m.value, m.valueAt = read()
 		m.repeatsBefore, seen[m.name] = seen[m.name], true
 		out = append(out, m)
+	}
+	return out
+}
+
+// elements returns the elements of the array value, which stands at offset at, without names.
+func elements(value jsontext.Value, at int) []member {
+	var out []member
+	dec := jsontext.NewDecoder(bytes.NewReader(value), lenient)
+	if token, err := dec.ReadToken(); err != nil || token.Kind() != '[' {
+		return nil
+	}
+	for dec.PeekKind() != ']' {
+		v, err := dec.ReadValue()
+		if err != nil { // the text has been checked
+			return nil
+		}
+		out = append(out, member{value: v.Clone(), valueAt: at + int(dec.InputOffset()) - len(v)})
 	}
 	return out
 }
@@ -157,10 +221,11 @@ func (r *reader) top() error {
 			return r.problem(m.at, "", "mcpServers stands there twice")
 		case m.name == "mcpServers":
 			r.servers(m)
-		case m.name != "$schema":
-			p := r.problem(m.at, "", "unknown key %q is ignored; servers are read from \"mcpServers\"", m.name)
-			p.Severity = Warning
-			r.report(p)
+		case m.name == "$schema":
+		case strings.EqualFold(m.name, "mcpServers"):
+			r.warn(m.at, "", "%s", unknownKey(m.name, []string{"mcpServers"}))
+		default:
+			r.warn(m.at, "", "unknown key %q is ignored; servers are read from \"mcpServers\"", m.name)
 		}
 	}
 	return nil
@@ -183,29 +248,59 @@ func (r *reader) servers(all member) {
 
 // server takes one entry, or reports what is wrong with it.
 func (r *reader) server(entry member) {
-	s := Server{Name: entry.name, Origin: r.file.Path}
+	s := Server{Name: entry.name, Origin: r.file.Path, Places: map[string]Place{"": r.where(entry.at)}}
 	good := true
 	for _, m := range members(entry.value, entry.valueAt) {
-		set, known := fields[m.name]
-		if !known {
-			p := r.problem(m.at, s.Name, "unknown key %q is ignored", m.name)
-			p.Severity = Warning
-			r.report(p)
+		f, known := fields[m.name]
+		switch {
+		case !known:
+			r.warn(m.at, s.Name, "%s", unknownKey(m.name, fieldNames))
+			continue
+		case m.repeatsBefore:
+			good = false
+			r.report(r.problem(m.at, s.Name, "%s stands there twice", m.name))
 			continue
 		}
-		if err := set(&s, m.value); err != nil {
+		if err := f.set(&s, m.value); err != nil {
 			good = false
 			r.report(r.problem(m.valueAt, s.Name, "%s %v", m.name, err))
+			continue
 		}
+		if hint := f.hint(m.value); hint != "" {
+			r.warn(m.valueAt, s.Name, "%s %s", m.name, hint)
+		}
+		r.mark(&s, m)
 	}
 	if !good {
 		return
 	}
-	if _, misfit := s.kind(); misfit != "" {
-		r.report(r.problem(entry.at, s.Name, "%s", misfit))
+	_, says := s.Places["disabled"]
+	s.override = says && len(s.Places) == len([]string{"", "disabled"})
+	if _, misfit := s.kind(); misfit != "" && !s.override {
+		where := s.Places[""]
+		r.report(&Problem{Path: where.Path, Line: where.Line, Column: where.Column, Server: s.Name, Text: misfit})
 		return
 	}
-	r.file.Servers = append(r.file.Servers, s)
+	s.anchor()
+	r.file.entries = append(r.file.entries, s)
+	if !s.override {
+		r.file.Servers = append(r.file.Servers, s)
+	}
+}
+
+// mark keeps where the value of a member and those in it stand.
+func (r *reader) mark(s *Server, m member) {
+	name := m.name
+	if name == "transport" {
+		name = "type"
+	}
+	s.Places[name] = r.where(m.valueAt)
+	for _, inner := range members(m.value, m.valueAt) {
+		s.Places[name+"."+inner.name] = r.where(inner.valueAt)
+	}
+	for i, inner := range elements(m.value, m.valueAt) {
+		s.Places[fmt.Sprintf("%s[%d]", name, i)] = r.where(inner.valueAt)
+	}
 }
 
 // start returns the offset of the first byte that is no white space.

@@ -43,24 +43,30 @@ func names(f *config.File) string {
 func TestAllFieldsOfAnEntryAreRead(t *testing.T) {
 	f, problems, err := read(t, "\ufeff"+`{"$schema": "x", "mcpServers": {
 		"local": {"type": "stdio", "command": "npx", "args": ["-y", "s"], "env": {"A": "", "B": "b"},
-			"envInherit": ["PATH_X", "C"], "cwd": "sub", "timeout": "1m", "connectTimeout": 1500},
+			"envInherit": ["PATH_X", "C"], "cwd": "sub", "timeout": "1m", "connectTimeout": 1500,
+			"startupWait": "250ms", "required": true, "disabled": true, "tools": {"allow": ["a*"], "deny": ["?"]}},
 		"remote": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${T}"}, "timeout": 0}
 	}}`)
 	if err != nil || problems != nil {
 		t.Fatal(err, problems)
 	}
-	minute, later, none := time.Minute, 1500*time.Millisecond, time.Duration(0)
+	minute, later, soon, none := time.Minute, 1500*time.Millisecond, 250*time.Millisecond, time.Duration(0)
 	want := []config.Server{
 		{
 			Name: "local", Origin: f.Path, Type: "stdio", Command: "npx", Args: []string{"-y", "s"},
 			Env:        map[string]string{"A": "", "B": "b"},
 			EnvInherit: config.EnvInherit{Minimal: true, Pass: []string{"PATH_X", "C"}},
-			Cwd:        "sub", Timeout: &minute, ConnectTimeout: &later,
+			Cwd:        filepath.Join(filepath.Dir(f.Path), "sub"), Timeout: &minute, ConnectTimeout: &later,
+			StartupWait: &soon, Required: true, Disabled: true,
+			Tools: config.ToolFilter{Allow: []string{"a*"}, Deny: []string{"?"}},
 		},
 		{
 			Name: "remote", Origin: f.Path, URL: "https://example.com/mcp",
 			Headers: map[string]string{"Authorization": "Bearer ${T}"}, Timeout: &none,
 		},
+	}
+	for i := range f.Servers {
+		f.Servers[i].Places = nil
 	}
 	if !reflect.DeepEqual(f.Servers, want) {
 		t.Errorf("got  %+v\nwant %+v", f.Servers, want)
@@ -123,6 +129,13 @@ func TestAProblemOfOneMemberNamesIt(t *testing.T) {
 		`{"command":"x","type":"http"}`:                 `type http takes a url, not a command`,
 		`{"command":"x","type":"tcp"}`:                  `unknown type "tcp"; accepted are stdio, http (or streamable-http) and`,
 		`{"command":"x"},"odd":{"command":"the other"}`: `the name stands there twice; the first entry counts`,
+		`{"command":"x","command":"y"}`:                 `command stands there twice`,
+		`{"command":"x","required":"yes"}`:              `required must be true or false, not a string`,
+		`{"command":"x","tools":["a"]}`:                 `tools must be an object with allow and deny, not an array`,
+		`{"command":"x","tools":{"denied":["a"]}}`:      `tools has the unknown key "denied"; accepted are allow and deny`,
+		`{"command":"x","tools":{"deny":"a"}}`:          `tools has deny, which must be an array of strings, not a string`,
+		`{"command":"x","tools":{"deny":["a",""]}}`:     `tools must not hold an empty pattern`,
+		`{"disabled":true,"timeout":"5s"}`:              `it has neither a command nor a url`,
 	} {
 		_, problems, err := read(t, `{"mcpServers":{"odd":`+entry+`}}`)
 		if err != nil || len(problems) != 1 || !strings.HasPrefix(problems[0], "error ") ||
@@ -219,6 +232,21 @@ func TestEnvInheritSaysWhatItMeans(t *testing.T) {
 	} {
 		if e.String() != want {
 			t.Errorf("got %q, want %q", e, want)
+		}
+	}
+}
+
+func TestEnvInheritIsReadInItsForms(t *testing.T) {
+	for form, want := range map[string]string{
+		`"all"`: "all", `"minimal"`: "minimal", `[]`: "minimal", `["DEMO_X"]`: "minimal and DEMO_X",
+	} {
+		f, problems, err := read(t, `{"mcpServers":{"a":{"command":"demo-server","env":{"PATH":"/opt/demo/bin","E":""},"envInherit":`+form+`}}}`)
+		if err != nil || problems != nil || f.Servers[0].EnvInherit.String() != want {
+			t.Errorf("%s: got %+v, %q, %v", form, f, problems, err)
+			continue
+		}
+		if value, set := f.Servers[0].Env["E"]; value != "" || !set || f.Servers[0].Env["PATH"] != "/opt/demo/bin" {
+			t.Errorf("%s: got %v", form, f.Servers[0].Env)
 		}
 	}
 }

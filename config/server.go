@@ -2,7 +2,10 @@
 //
 //	{"mcpServers": {"name": {"command": "npx", "args": ["-y", "some-server"], "env": {"KEY": "value"}}}}
 //
-// One bad entry costs that entry, never the file. Nothing is expanded, started or looked up here.
+// The files are JSON in which comments and commas at the end of a list are allowed. One bad entry costs that entry,
+// and one bad file that file. Sources.Load finds and merges them, AddServer and its kin change them and keep their
+// comments, a TrustStore remembers which files of projects were approved. Nothing is started here, and nothing is
+// expanded before Server.Expand is called.
 package config
 
 import (
@@ -11,15 +14,17 @@ import (
 	"time"
 )
 
-// A Server is one entry: how to reach one MCP server. Its fields stand as they were written; Kind checks that they fit
-// together.
+// A Server is one entry: how to reach one MCP server. Its fields stand as they were written, but for relative paths;
+// Kind checks that they fit together, and Expand puts in the values of variables.
 //
-// A relative Cwd, and a relative Command with a slash where there is no Cwd, are taken from our own working directory,
-// not from the file's. This is what clients do that hand an entry to the operating system, so that a copied entry means
-// the same here. For a file in the root of a project, read from there, it makes no difference.
+// A relative Cwd, and relative files of TLS, are taken from the folder of the file that the entry stands in; one that
+// has a variable in it, when it is expanded. A program of a project's file that says no cwd runs in that file's folder,
+// so that it is found from every folder of the project; any other runs where we do. A relative Command with a slash is
+// taken from the folder that the program runs in.
 type Server struct {
 	Name   string // the entry's name
 	Origin string // the path of the file it comes from; empty if it comes from none
+	Scope  Scope  `json:"-"` // which of the sources that file is; empty unless Sources.Load read it
 
 	Type       string            // as written, under "type" or "transport"; may be empty
 	Command    string            // the program to start: a name that is looked up in PATH, or a path
@@ -37,6 +42,20 @@ type Server struct {
 
 	Timeout        *time.Duration // of one request; nil: the default (30 s); 0: no limit
 	ConnectTimeout *time.Duration // of the whole start, handshake included; nil: the default; 0: no limit
+	// StartupWait is how long the start of a host waits for this server before it goes on without its tools; nil: as long
+	// as for any; 0: no limit.
+	StartupWait *time.Duration
+
+	Required bool       // a start without this server has failed
+	Disabled bool       // the server is shown, but not started
+	Tools    ToolFilter // which of its tools are offered
+
+	// Places tells where each value stands, by its field: "command", "args[1]", "env.TOKEN", "headers.Authorization",
+	// "tls.ca"; "type" also for what is written as "transport". "" is the entry's own name. It is nil if the entry comes
+	// from no file, and not to be changed: copies of a Server share it.
+	Places map[string]Place `json:"-"`
+
+	override bool // the entry has nothing but "disabled", which it sets for the entry of a weaker file
 }
 
 // EnvInherit says which variables of our own environment a started program gets. The zero value means all.

@@ -58,6 +58,16 @@ func secretName(name string) bool {
 		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
+// SecretName reports whether a variable, header, flag or parameter of this name looks like one with a secret, as
+// API_KEY, DB_PASS and X-Auth-Token do.
+func SecretName(name string) bool {
+	last := name[strings.LastIndexAny(name, "_-.")+1:]
+	return secretName(name) || secretName(last)
+}
+
+// Tokens returns text with what has the shape of a token masked, as Excerpt does, and nothing else changed.
+func Tokens(text string) string { return hideTokens(text) }
+
 // Secrets returns the values of those variables, headers or members whose names look like those of secrets.
 func Secrets(named map[string]string) (values []string) {
 	for name, value := range named {

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcpwire/internal/redact"
+)
+
+// An ExpandError tells why a value of an entry could not be expanded. It shows names and places, never values.
+type ExpandError struct {
+	Server   string // the entry
+	Field    string // the field, as in Server.Places
+	Variable string // the variable that is not set; empty if the reference itself can't be read
+	Place    Place  // where the field's value stands; zero if it comes from no file
+	Reason   string // what is wrong, and what to do
+}
+
+// Error returns "<place>: server "<name>": <field>: <reason>", without the place if there is none.
+func (e *ExpandError) Error() string {
+	text := fmt.Sprintf("server %q: %s: %s", e.Server, e.Field, e.Reason)
+	if e.Place == (Place{}) {
+		return text
+	}
+	return e.Place.String() + ": " + text
+}
+
+// Expand returns a copy of the entry with variables put in, which are found with lookup (os.LookupEnv for those of the
+// environment). This is the syntax, alike in every string but names, the type and EnvInherit:
+//
+//	${VAR}  ${env:VAR}       the value of VAR, which must be set; it may be empty
+//	${VAR:-default}          the same, or the default if VAR is empty or not set; it may hold references too
+//	$$  \${                  a dollar sign; "${" as it stands
+//
+// Any other dollar sign stays. A path's backslash before a reference is an escape too: write a slash there. What was
+// put in is not expanded again. A header that is empty then is left out, and relative paths are made absolute as
+// Server says.
+//
+// secrets are the values put in that could be secret: all those in headers, and elsewhere those of variables (and in
+// Env those under names) that look like a secret's. They are to be kept out of logs and error texts. The error is an
+// *ExpandError.
+func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, secrets []string, err error) {
+	e := expansion{server: &s, lookup: lookup}
+	s.Command = e.text("command", s.Command)
+	s.Args = slices.Clone(s.Args)
+	for i, arg := range s.Args {
+		s.Args[i] = e.text(fmt.Sprintf("args[%d]", i), arg)
+	}
+	s.Env = e.texts("env", s.Env)
+	s.Cwd = e.path("cwd", s.Cwd)
+	s.URL = e.text("url", s.URL)
+	s.Headers = e.texts("headers", s.Headers)
+	maps.DeleteFunc(s.Headers, func(_, value string) bool { return strings.TrimSpace(value) == "" })
+	s.TLS.CA = e.path("tls.ca", s.TLS.CA)
+	s.TLS.Cert = e.path("tls.cert", s.TLS.Cert)
+	s.TLS.Key = e.path("tls.key", s.TLS.Key)
+	s.Proxy = e.text("proxy", s.Proxy)
+	s.Protocol = e.text("protocol", s.Protocol)
+	if e.err != nil {
+		return Server{}, nil, e.err
+	}
+	slices.Sort(e.secrets)
+	return s, slices.Compact(e.secrets), nil
+}
+
+// An expansion is the expanding of one entry. After an error it does nothing more.
+type expansion struct {
+	server  *Server
+	lookup  func(string) (string, bool)
+	secrets []string
+	err     error
+}
+
+func (e *expansion) text(field, value string) string {
+	if e.err != nil {
+		return ""
+	}
+	used := func(variable, value string) {
+		if value != "" && secretIn(field, variable) {
+			e.secrets = append(e.secrets, value)
+		}
+	}
+	text, err := expand(value, e.lookup, used, 0)
+	if err != nil {
+		unset, _ := errors.AsType[unsetError](err)
+		e.err = &ExpandError{
+			Server: e.server.Name, Field: field, Variable: string(unset), Place: e.server.Places[field], Reason: err.Error(),
+		}
+	}
+	return text
+}
+
+// secretIn reports whether the value of a variable could be secret that is used in a field.
+func secretIn(field, variable string) bool {
+	parent, name, _ := strings.Cut(field, ".")
+	return parent == "headers" || parent == "env" && redact.SecretName(name) || redact.SecretName(variable)
+}
+
+func (e *expansion) texts(field string, values map[string]string) map[string]string {
+	values = maps.Clone(values)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		values[name] = e.text(field+"."+name, values[name])
+	}
+	return values
+}
+
+func (e *expansion) path(field, value string) string {
+	path := e.text(field, value)
+	if e.server.Origin == "" || path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folderOf(e.server.Origin), path)
+}
+
+// folderOf returns the absolute path of the folder that a file is in.
+func folderOf(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		file = abs
+	}
+	return filepath.Dir(file)
+}
+
+// anchor makes relative paths of an entry absolute, but for those with references, which Expand does: only then can
+// it be told whether they are relative.
+func (s *Server) anchor() {
+	for _, path := range []*string{&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key} {
+		if *path != "" && !filepath.IsAbs(*path) && !strings.Contains(*path, "$") {
+			*path = filepath.Join(escaped(folderOf(s.Origin)), *path)
+		}
+	}
+}
+
+// escaped returns text as it must be written for Expand to leave it alone.
+func escaped(text string) string { return strings.ReplaceAll(text, "$", "$$") }

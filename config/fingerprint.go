@@ -1,0 +1,54 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+)
+
+// Fingerprint returns a hash, in hexadecimal digits, of what decides which server is reached and how: everything but
+// the name, the origin, the time limits, the filter of tools, Required and Disabled. It is taken before anything is
+// expanded, so it tells nothing of the variables' values and does not change with them. Fields that are not set do
+// not enter it: it stays the same when later versions of this program know more fields.
+func (s Server) Fingerprint() string {
+	h := sha256.New()
+	one := func(name, value string) {
+		if value != "" {
+			hashField(h, name, value)
+		}
+	}
+	named := func(name string, values map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			hashField(h, name, key, values[key])
+		}
+	}
+	one("type", s.Type)
+	one("command", s.Command)
+	if len(s.Args) > 0 {
+		hashField(h, append([]string{"args"}, s.Args...)...)
+	}
+	named("env", s.Env)
+	if s.EnvInherit.Minimal {
+		hashField(h, append([]string{"envInherit", "minimal"}, s.EnvInherit.Pass...)...)
+	}
+	one("cwd", s.Cwd)
+	one("url", s.URL)
+	named("headers", s.Headers)
+	one("tls.ca", s.TLS.CA)
+	one("tls.cert", s.TLS.Cert)
+	one("tls.key", s.TLS.Key)
+	one("proxy", s.Proxy)
+	one("protocol", s.Protocol)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hashField takes one field into a hash. With the lengths before them no two lists of values look the same.
+func hashField(h hash.Hash, values ...string) {
+	fmt.Fprintf(h, "%d;", len(values))
+	for _, v := range values {
+		fmt.Fprintf(h, "%d:%s", len(v), v)
+	}
+}
