@@ -22,8 +22,10 @@ import (
 // refuses the first message the way that older servers do is tried as an HTTP+SSE server (2025-11-25, transports,
 // backwards compatibility). Type sse is the reverse: first HTTP+SSE, then, if the server proves to be none, Streamable
 // HTTP. When both fail the first error comes first. All tries share one deadline.
-func connectHTTP(ctx context.Context, s config.Server, kind config.Kind, o Options) (*client.Client, error) {
-	web, err := newWeb(s, o)
+func connectHTTP(
+	ctx context.Context, s config.Server, kind config.Kind, secrets []string, o Options,
+) (*client.Client, error) {
+	web, err := newWeb(s, secrets, o)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.Name, err)
 	}
@@ -88,17 +90,18 @@ func isNotSSE(err error) bool {
 
 // web is what both HTTP carriers need to know of a server.
 type web struct {
-	server config.Server
-	tls    *tls.Config
-	proxy  func(*url.URL) (*url.URL, error)
-	trace  func(HTTPTrace)
+	server  config.Server
+	secrets []string
+	tls     *tls.Config
+	proxy   func(*url.URL) (*url.URL, error)
+	trace   func(HTTPTrace)
 }
 
 // An HTTPTrace is one HTTP exchange with a server, without secrets.
 type HTTPTrace = streamable.Trace
 
-func newWeb(s config.Server, o Options) (*web, error) {
-	w := &web{server: s, trace: o.OnHTTP}
+func newWeb(s config.Server, secrets []string, o Options) (*web, error) {
+	w := &web{server: s, secrets: secrets, trace: o.OnHTTP}
 	var err error
 	if w.tls, err = tlsConfig(s.TLS); err != nil {
 		return nil, err
@@ -119,13 +122,15 @@ func newWeb(s config.Server, o Options) (*web, error) {
 
 func (w *web) streamable() transport.Transport {
 	return streamable.New(streamable.Options{
-		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, TLS: w.tls, Proxy: w.proxy, OnTrace: w.trace,
+		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy,
+		OnTrace: w.trace,
 	})
 }
 
 func (w *web) legacy() transport.Transport {
 	return legacysse.New(legacysse.Options{
-		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, TLS: w.tls, Proxy: w.proxy, OnTrace: w.trace,
+		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy,
+		OnTrace: w.trace,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"mcpwire/client"
@@ -29,12 +30,18 @@ type Options struct {
 	// CacheDir is where it is kept which revision a server speaks, by a hash of its entry (empty: mcpwire in the user's
 	// folder for caches; "none": nowhere).
 	CacheDir string
+	// StateDir is where it is kept which server processes run, so that those that this program leaves behind when it is
+	// killed are ended by its next run; see stdio.Options (empty: mcpwire in $XDG_STATE_HOME, which is ~/.local/state
+	// unless set, on Windows in %LocalAppData%; "none": nowhere).
+	StateDir string
 	// OnHTTP is told of each HTTP exchange with the server when its headers have come, or it has failed. It must be quick.
 	OnHTTP func(HTTPTrace)
 }
 
-// Connect starts or reaches the server that s describes and shakes hands with it. The errors are those of
-// config.Server.Kind and of client.Connect. After an error nothing is left running.
+// Connect starts or reaches the server that s describes and shakes hands with it. In an entry that comes from a file
+// (config.Server.Origin) variables of our environment are put in first; what could be secret of that is kept out of
+// errors and logs. The errors are those of config.Server.Kind, config.Server.Expand and client.Connect. After an error
+// nothing is left running.
 func Connect(ctx context.Context, s config.Server, o Options) (*client.Client, error) {
 	kind, err := s.Kind()
 	if err != nil {
@@ -43,40 +50,64 @@ func Connect(ctx context.Context, s config.Server, o Options) (*client.Client, e
 	o.Server = s.Name
 	o.Timeout = choose(s.Timeout, o.Timeout)
 	o.ConnectTimeout = choose(s.ConnectTimeout, o.ConnectTimeout)
-	if s.Protocol != "" {
-		o.Protocol = s.Protocol
-	}
-	cache, key := eras(o.CacheDir), eracache.Key(s)
+	cache, key := eras(o.CacheDir), s.Fingerprint()
 	if o.Known == "" {
 		o.Known = cache.Revision(key)
 	}
-	c, err := connect(ctx, s, kind, o)
+	var secrets []string
+	if s.Origin != "" { // what a program or a command line says means itself
+		if s, secrets, err = s.Expand(os.LookupEnv); err != nil {
+			return nil, err
+		}
+	}
+	if s.Protocol != "" {
+		o.Protocol = s.Protocol
+	}
+	c, err := connect(ctx, s, kind, secrets, o)
 	if err == nil && o.Protocol == "" {
 		_ = cache.Remember(key, c.Server().Revision) // without it the next start takes a little longer
 	}
 	return c, err
 }
 
-func connect(ctx context.Context, s config.Server, kind config.Kind, o Options) (*client.Client, error) {
+// connect connects to a server whose configuration is expanded.
+func connect(
+	ctx context.Context, s config.Server, kind config.Kind, secrets []string, o Options,
+) (*client.Client, error) {
 	if kind != config.Stdio {
-		return connectHTTP(ctx, s, kind, o)
+		return connectHTTP(ctx, s, kind, secrets, o)
 	}
-	return client.Connect(ctx, stdio.New(process(s, o)), o.Options)
+	return client.Connect(ctx, stdio.New(process(s, secrets, o)), o.Options)
 }
 
 // eras returns the cache of what servers speak.
 func eras(folder string) eracache.Cache {
-	switch folder {
-	case "none":
+	if folder = cacheDir(folder); folder == "" {
 		return eracache.Cache{}
-	case "":
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return eracache.Cache{}
-		}
-		folder = filepath.Join(base, "mcpwire")
 	}
 	return eracache.In(folder)
+}
+
+// stateDir returns the folder that Options.StateDir stands for; empty where there is none.
+func stateDir(folder string) string {
+	if folder == "none" {
+		return ""
+	}
+	if folder != "" {
+		return folder
+	}
+	base := os.Getenv("XDG_STATE_HOME")
+	if runtime.GOOS == "windows" {
+		base = os.Getenv("LocalAppData")
+	}
+	if filepath.IsAbs(base) {
+		return filepath.Join(base, "mcpwire")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil || runtime.GOOS == "windows" {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "mcpwire")
 }
 
 // choose returns the entry's duration, in which 0 means no limit, or else that of the options.
@@ -90,7 +121,7 @@ func choose(entry *time.Duration, option time.Duration) time.Duration {
 	return *entry
 }
 
-func process(s config.Server, o Options) stdio.Options {
+func process(s config.Server, secrets []string, o Options) stdio.Options {
 	inherit := stdio.InheritAll
 	if s.EnvInherit.Minimal {
 		inherit = stdio.InheritMinimal
@@ -103,7 +134,8 @@ func process(s config.Server, o Options) stdio.Options {
 		Inherit:  inherit,
 		Pass:     s.EnvInherit.Pass,
 		Dir:      s.Cwd,
-		Secrets:  redact.Secrets(s.Env),
+		Secrets:  append(redact.Secrets(s.Env), secrets...),
+		StateDir: stateDir(o.StateDir),
 		OnStderr: o.OnStderr,
 		OnNoise:  o.OnNoise,
 	}

@@ -32,7 +32,24 @@ func TestMain(m *testing.M) {
 		tellEnvironment()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(inScratch(m))
+}
+
+// inScratch runs the tests with caches and state in a folder that is removed.
+func inScratch(m *testing.M) int {
+	scratch, err := os.MkdirTemp("", "mcpwire-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_STATE_HOME"} {
+		if err := os.Setenv(name, filepath.Join(scratch, name)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return m.Run()
 }
 
 func tellEnvironment() {

@@ -105,10 +105,10 @@ func (c *Client) dial(ctx context.Context) (*line, error) {
 
 // notified takes the server's notifications.
 func (c *Client) notified(ctx context.Context, method string, params json.RawMessage) {
-	c.watches.tell(method, params)
 	if e := c.newer.Load(); e != nil {
-		e.outdate(method, params)
+		e.outdate(method, params) // before anybody is told, who may ask at once
 	}
+	c.watches.tell(method, params)
 	if f := c.options.OnNotification; f != nil {
 		f(ctx, method, params)
 	}

@@ -70,10 +70,13 @@ func (s *stateless) ping(ctx context.Context) error {
 	return err
 }
 
+// mirrors reports whether the line has headers in which arguments are mirrored.
+func (s *stateless) mirrors() bool { return s.client.current().peer.Conn().Traits().Status }
+
 // listed notes which arguments are mirrored in headers, over HTTP, and leaves out tools whose notes on that are not
 // valid (2026-07-28, Streamable HTTP, custom headers).
 func (s *stateless) listed(tools []mcp.Tool) []mcp.Tool {
-	if !s.client.current().peer.Conn().Traits().Status {
+	if !s.mirrors() {
 		return tools
 	}
 	return s.client.mirrored(tools)
@@ -156,8 +159,8 @@ func resultType(raw json.RawMessage) string {
 }
 
 // send sends one request with all that describes it. A server that finds the mirrored headers wrong has changed its
-// tools: they are listed again and the request, which it has not run, is sent once more. A request that may be run
-// twice is sent again if its answer was lost.
+// tools: they are listed again and the request, which it has not run, is sent once more. Where there are no headers,
+// nothing could be better the second time. A request that may be run twice is sent again if its answer was lost.
 func (s *stateless) send(
 	ctx context.Context, method string, params json.RawMessage, o rpc.RequestOptions,
 ) (json.RawMessage, error) {
@@ -166,7 +169,7 @@ func (s *stateless) send(
 	switch {
 	case err == nil:
 		return raw, nil
-	case refusal != nil && refusal.Code == mcp.CodeHeaderMismatch && method == mcp.MethodCallTool:
+	case refusal != nil && refusal.Code == mcp.CodeHeaderMismatch && method == mcp.MethodCallTool && s.mirrors():
 		s.cache.drop(mcp.MethodListTools)
 		if _, listErr := s.client.ListTools(ctx); listErr != nil {
 			return nil, err

@@ -427,3 +427,18 @@ func TestARefusedSubscriptionIsAnError(t *testing.T) {
 		}
 	})
 }
+
+func TestWhereThereAreNoHeadersACallThatIsRefusedForThemIsNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newer(map[string]func(jsonrpc.Message) string{"tools/call": refusing(-32020, "")})
+		c := connectNewer(t, f, client.Options{})
+		defer closeClient(t, c)
+		_, err := c.CallTool(t.Context(), "x", nil, nil)
+		if refusal, ok := errors.AsType[*jsonrpc.Error](err); !ok || refusal.Code != -32020 {
+			t.Errorf("got %v", err)
+		}
+		if n := f.count("tools/call"); n != 1 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}

@@ -326,14 +326,12 @@ func (s *stateless) watch(ctx context.Context, w *Watch) error {
 			},
 		})
 		err = s.client.reason(err)
+		if err == nil || errors.Is(err, rpc.ErrEnded) {
+			err = ErrWatchEnded
+		}
 		s.client.watches.remove(w)
 		failed <- err
-		switch {
-		case err == nil, errors.Is(err, rpc.ErrEnded):
-			w.finish(ErrWatchEnded)
-		default:
-			w.finish(err)
-		}
+		w.finish(err)
 	})
 	if !started {
 		stop()
@@ -344,9 +342,6 @@ func (s *stateless) watch(ctx context.Context, w *Watch) error {
 		return nil
 	case err := <-failed:
 		stop()
-		if err == nil {
-			err = ErrWatchEnded
-		}
 		return err
 	case <-ctx.Done():
 		stop()

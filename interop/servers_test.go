@@ -110,9 +110,11 @@ func inScratch(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
-	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(scratch, "cache")); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	for _, name := range []string{"XDG_CACHE_HOME", "XDG_STATE_HOME"} {
+		if err := os.Setenv(name, filepath.Join(scratch, name)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	return m.Run()
 }

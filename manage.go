@@ -1,0 +1,60 @@
+package mcpwire
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"mcpwire/client"
+	"mcpwire/config"
+	"mcpwire/manager"
+)
+
+// ManageOptions configure Manage. The zero value works. Of manager.Options, Connect is replaced, and CacheDir is used
+// as Options.CacheDir says. The callbacks are those of Options, with the server's name.
+type ManageOptions struct {
+	manager.Options
+	StateDir string // see Options.StateDir
+	OnStderr func(server string, line []byte)
+	OnNoise  func(server string, line []byte)
+	OnHTTP   func(server string, x HTTPTrace)
+}
+
+// Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. Servers that nobody
+// has approved (config.Source.NeedsTrust) must not be among them.
+func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
+	o.CacheDir = cacheDir(o.CacheDir)
+	cache := o.CacheDir
+	if cache == "" {
+		cache = "none"
+	}
+	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
+		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir}
+		if f := o.OnStderr; f != nil {
+			one.OnStderr = func(line []byte) { f(s.Name, line) }
+		}
+		if f := o.OnNoise; f != nil {
+			one.OnNoise = func(line []byte) { f(s.Name, line) }
+		}
+		if f := o.OnHTTP; f != nil {
+			one.OnHTTP = func(x HTTPTrace) { f(s.Name, x) }
+		}
+		return Connect(ctx, s, one)
+	}
+	return manager.New(servers, o.Options)
+}
+
+// cacheDir returns the folder that Options.CacheDir stands for; empty where there is none.
+func cacheDir(folder string) string {
+	switch folder {
+	case "none":
+		return ""
+	case "":
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		return filepath.Join(base, "mcpwire")
+	}
+	return folder
+}

@@ -1,0 +1,4 @@
+package manager
+
+// Diagram is what ARCHITECTURE.md shows.
+var Diagram = diagram
