@@ -229,9 +229,11 @@ func TestAServerThatIsConfiguredAgainWaitsForAllThatHadItsName(t *testing.T) {
 		state(t, m, "a", manager.Ready, time.Second)
 		go func() { _, _ = m.CallTool(context.Background(), "a", "write", nil, nil) }()
 		synctest.Wait()
-		for range 3 { // while it closes
+		off := process("a")
+		off.Disabled = true
+		for _, next := range []config.Server{process("a"), off, process("a")} { // while it closes
 			m.Apply(nil)
-			m.Apply([]config.Server{process("a")})
+			m.Apply([]config.Server{next})
 		}
 		if err := m.Settle(t.Context(), "a"); err != nil {
 			t.Error(err)

@@ -84,6 +84,9 @@ func (c *toolCall) parse(cmd *cobra.Command, words []string) (err error) {
 }
 
 func (c *toolCall) call(ctx context.Context, conn *client.Client) error {
+	if !c.target.Tools.Allows(c.tool) {
+		return usagef("%s: the tool %q is not allowed by the server's entry in %s", c.target.Name, c.tool, c.target.Origin)
+	}
 	c.console.say("listing the tools of " + c.target.Name)
 	tools, err := conn.ListTools(ctx)
 	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == c.tool })
@@ -138,7 +141,9 @@ func progressText(p mcp.ProgressParams) string {
 func (c *toolCall) unknownTool(tools []mcp.Tool) error {
 	var known []string
 	for _, t := range tools {
-		known = append(known, t.Name)
+		if c.target.Tools.Allows(t.Name) {
+			known = append(known, t.Name)
+		}
 	}
 	return usagef("%s has no tool %q%s (\"mcpwire tools %s\" lists them)",
 		c.target.Name, c.tool, didYouMean(c.tool, known), c.target.again)

@@ -23,7 +23,10 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(program, args[2:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stdout, &stderr
-	cmd.Env = append(os.Environ(), raceOptions, "PATH="+ts.Getenv("PATH"), "HOME="+ts.Getenv("HOME"))
+	cmd.Env = append(os.Environ(), raceOptions)
+	for _, name := range append([]string{"PATH", "HOME", "SCRIPT_SECRET"}, userFolders...) {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
 	if input, err := os.ReadFile(ts.MkAbs("in")); err == nil {
 		cmd.Stdin = bytes.NewReader(input)
 	}

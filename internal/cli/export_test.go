@@ -32,3 +32,10 @@ func ArgumentLines(input string) string {
 
 // Wait shows a spinner on w, which is a terminal or not, until the function that it returns is called.
 func Wait(w io.Writer, status string) func() { return newConsole(w).wait(status) }
+
+// LiveTable is what a terminal shows while servers are being connected; FinalTable what it shows then.
+var (
+	LiveTable  = liveTable
+	FinalTable = finalTable
+	Redrawn    = redrawn
+)

@@ -21,6 +21,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // the command line, a file that it names, or the name of a server or tool
 	exitToolError   = 3   // the tool ran and reported an error
+	exitSome        = 5   // of several servers some have failed
 	exitInterrupted = 130 // SIGINT, SIGTERM or SIGHUP
 )
 
@@ -58,13 +59,23 @@ func newRoot(a *app) *cobra.Command {
 		Short: "Talk to MCP servers: list their tools and call them",
 		Long: `mcpwire talks to MCP servers: it lists their tools and calls them.
 
-SERVER is a name in the file that --config gives or in ./.mcp.json, else the built-in demo server, or a URL.
-Any program that speaks MCP on its standard input and output can be given behind -- instead.`,
+SERVER is a name in a file of servers, else the built-in demo server, or a URL. Any program that speaks MCP on its
+standard input and output can be given behind -- instead.
+
+The files of servers are, the strongest first: the one that --config gives; the project's, which is the nearest
+` + projectFile + ` in this folder or above it, up to the root of the repository, and must be approved once (see
+"mcpwire trust --help"); and the user's, mcpwire/mcp.json in the folder for configuration ($XDG_CONFIG_HOME, else
+~/.config; on Windows %AppData%).
+
+Exit codes: 0 done; 1 failed; 2 wrong usage, an unknown server or tool too; 3 the tool reported an error; 5 some of
+several servers failed; 130 interrupted.`,
 		Example: `  mcpwire demo                                 show what it does, on the built-in demo server
   mcpwire tools demo                           list a server's tools
   mcpwire call demo add a=2 b=40               call one
   mcpwire tools -- npx -y some-mcp-server      the same for any program
-  mcpwire tools https://mcp.example.com/mcp    the same for a server on the web`,
+  mcpwire tools https://mcp.example.com/mcp    the same for a server on the web
+  mcpwire add files -- npx -y some-mcp-server  give a server a name
+  mcpwire servers                              see how all configured servers stand`,
 		Version:       client.Version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
@@ -82,7 +93,9 @@ Any program that speaks MCP on its standard input and output can be given behind
 		return usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
-		postCommand(a))
+		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
+		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
+		hostileServerCommand())
 	return root
 }
 
@@ -121,6 +134,8 @@ func (e *toolError) Error() string {
 func exitCode(err error) int {
 	_, usage := errors.AsType[*usageError](err)
 	_, tool := errors.AsType[*toolError](err)
+	several, some := errors.AsType[*someError](err)
+	_, entries := errors.AsType[*brokenError](err)
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
@@ -128,6 +143,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case tool:
 		return exitToolError
+	case some && several.failed < several.all, entries:
+		return exitSome
 	}
 	return exitFailed
 }

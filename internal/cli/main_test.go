@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,6 +16,9 @@ const runVariable = "MCPWIRE_TEST_RUN"
 
 // raceOptions spares the second that a race-checked process sleeps before it exits.
 const raceOptions = "GORACE=atexit_sleep_ms=0"
+
+// userFolders are the variables that name where the program keeps its files: tests have folders of their own.
+var userFolders = []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(runVariable) != "" {
@@ -34,6 +38,9 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Vars = append(e.Vars, raceOptions)
+			for _, name := range userFolders {
+				e.Setenv(name, filepath.Join(e.WorkDir, ".home", name))
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},

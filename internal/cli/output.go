@@ -67,9 +67,9 @@ func (o *output) heading(text string) string {
 	return text
 }
 
-// terminal returns w's file descriptor if it is a terminal.
-func terminal(w io.Writer) (fd int, ok bool) {
-	f, ok := w.(*os.File)
+// terminal returns the file descriptor of a reader or writer if it is a terminal.
+func terminal(stream any) (fd int, ok bool) {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return 0, false
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mcpwire/internal/proc/proctest"
 )
 
 // A run is the program at work. Its server is started through a shell that tells its process id.
@@ -42,7 +44,8 @@ func prepare(t *testing.T, script string, args ...string) *run {
 		t.Fatal(err)
 	}
 	r.cmd = exec.Command(os.Args[0], append(args, "--", wrapper)...)
-	r.cmd.Env = append(os.Environ(), runVariable+"=1", raceOptions, "PROGRAM="+os.Args[0])
+	r.cmd.Env = append(os.Environ(), runVariable+"=1", raceOptions, "PROGRAM="+os.Args[0],
+		"XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	return r
 }
 
@@ -103,6 +106,9 @@ func (r *run) ends(code int, limit time.Duration) {
 	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
 		r.t.Errorf("the server is still there: %v", err)
 	}
+	if !proctest.GroupGone(pid) {
+		r.t.Error("something that the server has started is still there")
+	}
 }
 
 const demoScript = `exec "$PROGRAM" demo-server`
@@ -132,6 +138,19 @@ func TestASecondSignalHurriesTheShutdown(t *testing.T) {
 	r.await("shutting down")
 	r.signal(syscall.SIGINT)
 	r.ends(130, 1500*time.Millisecond)
+}
+
+func TestASignalEndsAServerBehindAWrapperThatIgnoresTheEndOfItsInput(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			r := start(t, `exec 3<&0; ("$PROGRAM" demo-server; exec sleep 60) <&3 & wait`,
+				"call", "countdown", "seconds=30", "steps=3000", "-v")
+			r.await("progress of countdown: 2/3000")
+			r.signal(s)
+			r.ends(130, 5*time.Second)
+		})
+	}
 }
 
 func TestASignalDuringConnectEndsIt(t *testing.T) {

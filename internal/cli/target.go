@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,7 +30,7 @@ type serverFlags struct {
 
 func (f *serverFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.config, "config", "", "`FILE` that names the servers (default ./.mcp.json where there is one)")
+	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
 	flags.Var(&f.timeout, "timeout", "how long to wait for an answer, such as 30s; 0: no limit (default 30s)")
 	flags.VarP(&f.output, "output", "o", "`FORM` of the result: text or json (default text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the server writes on standard error, and more of the run")
@@ -130,7 +129,7 @@ func (a *app) onlyServer(cmd *cobra.Command, args []string, f *serverFlags) (tar
 	return a.named(names[0], f)
 }
 
-// named finds a server by its name: in the file that --config names or in ./.mcp.json, else the built-in one.
+// named finds a server by its name, as the files have it, else the built-in one. It is one that may be started.
 func (a *app) named(name string, f *serverFlags) (target, error) {
 	again := shellWords([]string{name})
 	if host, ok := hostOf(name); ok {
@@ -139,21 +138,20 @@ func (a *app) named(name string, f *serverFlags) (target, error) {
 	if f.config != "" {
 		again = "--config " + shellWords([]string{f.config}) + " " + again
 	}
-	file, err := readConfig(f.config)
+	c, err := a.load(f.config)
 	if err != nil {
 		return target{}, err
 	}
-	s, err := file.Server(name)
-	a.showProblems(file, name, err, f.verbose)
+	t, err := c.find(name, again, f)
+	a.showProblems(c.Set, []string{name}, err, f.verbose)
 	switch {
 	case err != nil:
-		return target{}, &usageError{err}
-	case s != nil:
-		return newTarget(*s, again, f), nil
-	case name == demo.Name:
-		return demoTarget(f)
+		return target{}, err
+	case t.Disabled:
+		return target{}, usagef("server %q is disabled at %v (\"mcpwire enable %s\" changes that)",
+			name, t.Places["disabled"], again)
 	}
-	return target{}, unknownServer(name, file)
+	return t, a.permit(c, t.Server)
 }
 
 // hostOf returns the host of a URL, which stands for the server in messages; false for what is no URL.
@@ -168,56 +166,6 @@ func hostOf(name string) (host string, ok bool) {
 	return u.Host, true
 }
 
-func readConfig(path string) (*config.File, error) {
-	if path == "" {
-		file, err := config.ReadFile(projectFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			return &config.File{}, nil
-		}
-		return file, usage(err)
-	}
-	file, err := config.ReadFile(path)
-	return file, usage(err)
-}
-
-// usage makes a mistake in a file that the command line names one of usage.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &usageError{err}
-}
-
-// showProblems tells of the entries that can't be used, and of warnings that concern the server that is wanted; all
-// adds the other warnings. What ends the program anyway, reported, is left out.
-func (a *app) showProblems(file *config.File, name string, reported error, all bool) {
-	for _, p := range file.Problems {
-		if !errors.Is(reported, p) && (all || p.Severity == config.Error || p.Server == name) {
-			a.console.linef("mcpwire: %s: %v", p.Severity, p)
-		}
-	}
-}
-
-func unknownServer(name string, file *config.File) error {
-	known := []string{demo.Name}
-	where := "there is no ./" + projectFile + " here, and no --config FILE is given"
-	if file.Path != "" {
-		where = file.Path + " does not name it"
-		known = nil
-		for _, s := range file.Servers {
-			known = append(known, s.Name)
-		}
-		if s, err := file.Server(demo.Name); s == nil && err == nil {
-			known = append(known, demo.Name)
-		}
-	}
-	hint := didYouMean(name, known)
-	if hint == "" {
-		hint = "; known are " + strings.Join(known, ", ")
-	}
-	return usagef("unknown server %q: %s%s", name, where, hint)
-}
-
 // demoTarget is this program, started again as the demo server.
 func demoTarget(f *serverFlags) (target, error) {
 	exe, err := os.Executable()
@@ -225,20 +173,4 @@ func demoTarget(f *serverFlags) (target, error) {
 		return target{}, fmt.Errorf("the demo server can't be started: %w", err)
 	}
 	return newTarget(config.Server{Name: demo.Name, Command: exe, Args: []string{demoServer}}, demo.Name, f), nil
-}
-
-// shellWords writes words so that a shell reads them back.
-func shellWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.ContainsFunc(w, needsQuotes) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-func needsQuotes(r rune) bool {
-	return r <= ' ' || r == 0x7f || strings.ContainsRune("\"'`$&|;<>()*?[]{}~#!\\", r)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,14 +17,23 @@ import (
 func toolsCommand(a *app) *cobra.Command {
 	f := &serverFlags{}
 	cmd := &cobra.Command{
-		Use:   "tools [flags] SERVER\n  mcpwire tools [flags] -- COMMAND ARG...",
-		Short: "List a server's tools",
+		Use:   "tools [flags] [SERVER]\n  mcpwire tools [flags] -- COMMAND ARG...",
+		Short: "List the tools of a server, or of all configured ones",
 		Long: `List a server's tools: name, first line of the description, arguments with their types.
 
-With --output json they come as {"tools":[...]}, with their schemas as the server sent them.`,
-		Example: `  mcpwire tools demo
+Without SERVER, the tools of all configured servers are listed, each with the name that a model would know it by, in []:
+it is unique over all servers. What is wrong with a server is told on standard error; the exit code is 5 if some have
+failed, 1 if all have.
+
+With --output json they come as {"tools":[...]}, with their schemas as the server sent them, those of all servers with
+"server" and "safeName" before.`,
+		Example: `  mcpwire tools
+  mcpwire tools demo
   mcpwire tools -- npx -y some-mcp-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
+				return a.allTools(cmd.Context(), f)
+			}
 			t, err := a.onlyServer(cmd, args, f)
 			if err != nil {
 				return err
@@ -44,6 +54,7 @@ func (a *app) listTools(ctx context.Context, c *client.Client, t target, f *serv
 	if err != nil && len(tools) == 0 {
 		return err
 	}
+	tools = slices.DeleteFunc(tools, func(tool mcp.Tool) bool { return !t.Tools.Allows(tool.Name) })
 	var printErr error
 	switch {
 	case f.output.json:
@@ -116,16 +127,14 @@ func firstLine(texts ...string) string {
 func (a *app) printToolsJSON(tools []mcp.Tool) error {
 	list := []byte("[")
 	for i, tool := range tools {
-		encoded, err := mcp.Encode(tool)
+		encoded, err := encodedTool(tool)
 		if err != nil {
 			return err
 		}
 		if i > 0 {
 			list = append(list, ',')
 		}
-		list = append(list, exact(encoded, map[string]json.RawMessage{
-			"inputSchema": tool.InputSchema, "outputSchema": tool.OutputSchema, "_meta": tool.Meta,
-		})...)
+		list = append(list, encoded...)
 	}
 	var all object
 	all.add("tools", append(list, ']'))

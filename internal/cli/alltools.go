@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mcpwire/manager"
+	"mcpwire/mcp"
+)
+
+// allTools lists the tools of all configured servers.
+func (a *app) allTools(ctx context.Context, f *serverFlags) error {
+	servers, failed, err := a.configured(nil, f)
+	switch {
+	case err != nil:
+		return err
+	case len(servers) == 0 && failed == 0:
+		return usagef("no server is given and none is configured; write \"mcpwire tools SERVER\", as in " +
+			"\"mcpwire tools demo\", or \"mcpwire tools -- COMMAND ARG...\"")
+	}
+	return a.withManager(ctx, servers, f, func(ctx context.Context, m *manager.Manager) error {
+		s, err := a.settledQuietly(ctx, m)
+		if err != nil {
+			return err
+		}
+		tools := liveTools(s)
+		if f.output.json {
+			err = a.printAllJSON(tools)
+		} else {
+			err = a.printAll(tools)
+		}
+		if err != nil {
+			return err
+		}
+		a.showTroubles(s)
+		return verdict(s, failed)
+	})
+}
+
+// liveTools returns the tools that servers have told in this run, by the names of server and tool.
+func liveTools(s *manager.Snapshot) []manager.Tool {
+	stale := map[string]bool{}
+	for _, one := range s.Servers {
+		stale[one.Config.Name] = one.Cached
+	}
+	return slices.DeleteFunc(slices.Clone(s.Tools), func(t manager.Tool) bool {
+		return t.Now != manager.Live || stale[t.Server]
+	})
+}
+
+// showTroubles tells what is wrong with each server, and which ones have no tools.
+func (a *app) showTroubles(s *manager.Snapshot) {
+	for _, one := range s.Servers {
+		name := one.Config.Name
+		switch err := trouble(one); {
+		case err != nil:
+			a.console.line("mcpwire: " + indented(withName(name, err)))
+		case one.State == manager.Ready && one.Tools == 0:
+			a.console.linef("%s has no tools", name)
+		}
+	}
+}
+
+// printAll prints tools under their servers, each with its safe name.
+func (a *app) printAll(tools []manager.Tool) error {
+	var b strings.Builder
+	server := ""
+	for i, t := range tools {
+		if i == 0 || t.Server != server {
+			if i > 0 {
+				b.WriteString("\n")
+			}
+			server = t.Server
+			b.WriteString(a.out.heading(server) + "\n")
+		}
+		fmt.Fprintf(&b, "  %s  [%s]", a.out.shown(t.Name), t.SafeName)
+		if about := firstLine(t.Description, t.Title); about != "" {
+			b.WriteString("  " + a.out.shown(about))
+		}
+		b.WriteString("\n")
+		for line := range strings.Lines(argumentLines(newSchema(t.InputSchema).properties())) {
+			b.WriteString("  " + a.out.shown(line))
+		}
+	}
+	return a.out.write(b.String())
+}
+
+func (a *app) printAllJSON(tools []manager.Tool) error {
+	list := []byte("[")
+	for i, t := range tools {
+		encoded, err := encodedTool(t.Tool)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, `{"server":`...)
+		list, _ = jsontext.AppendQuote(list, t.Server) // broken UTF-8 becomes U+FFFD, and the error only says so
+		list = append(list, `,"safeName":"`+t.SafeName+`",`...)
+		list = append(list, encoded[1:]...)
+	}
+	var all object
+	all.add("tools", append(list, ']'))
+	return a.printJSON(all.text())
+}
+
+// encodedTool returns a tool as the server sent it.
+func encodedTool(tool mcp.Tool) (json.RawMessage, error) {
+	encoded, err := mcp.Encode(tool)
+	if err != nil {
+		return nil, err
+	}
+	return exact(encoded, map[string]json.RawMessage{
+		"inputSchema": tool.InputSchema, "outputSchema": tool.OutputSchema, "_meta": tool.Meta,
+	}), nil
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mcpwire/config"
+)
+
+// permit reports whether the servers may be started: those of a project's file only after its content was approved. On
+// a terminal it is asked for; the answer counts for the whole file. Disabled servers are not started anyway.
+func (a *app) permit(c *catalogue, servers ...config.Server) error {
+	if c.unapproved == nil || c.without {
+		return nil
+	}
+	var wanted []config.Server
+	for _, s := range servers {
+		if !s.Disabled && (s.Origin == c.unapproved.Path || s.Places["disabled"].Path == c.unapproved.Path) {
+			wanted = append(wanted, s)
+		}
+	}
+	if wanted == nil {
+		return nil
+	}
+	if !a.asks() {
+		return notApproved(c.unapproved.Path, wanted)
+	}
+	return a.ask(c.unapproved, wanted)
+}
+
+// notApproved tells somebody who can't be asked what to do.
+func notApproved(path string, servers []config.Server) error {
+	var names []string
+	for _, s := range servers {
+		names = append(names, visible(s.Name))
+	}
+	return fmt.Errorf("%s comes with the project and nobody has approved it, so its servers are not started: %s; "+
+		"look at it, then run \"mcpwire trust %s\"", visible(path), strings.Join(names, ", "), shellWords([]string{path}))
+}
+
+// asks reports whether there is somebody at a terminal who can be asked.
+func (a *app) asks() bool {
+	_, in := terminal(a.stdin)
+	_, errs := terminal(a.console.w)
+	return in && errs
+}
+
+// ask shows what a project's file would start, and approves the file if the answer is yes.
+func (a *app) ask(source *config.Source, wanted []config.Server) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mcpwire: %s comes with the project and nobody has approved it. It starts:\n", visible(source.Path))
+	b.WriteString(descriptions(source.File))
+	for _, s := range wanted {
+		if s.Origin != source.Path {
+			fmt.Fprintf(&b, "  %s, which %s has and this file switches on\n", visible(s.Name), visible(s.Origin))
+		}
+	}
+	b.WriteString("Approve this content, and start its servers from now on? [y/N] ")
+	if err := a.console.aside(func() error { return writeAll(a.console.w, b.String()) }); err != nil {
+		return err
+	}
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // what can't be read is no yes
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+	default:
+		return fmt.Errorf("%s is not approved; nothing was started", visible(source.Path))
+	}
+	if err := config.OpenTrust("").Approve(source.File); err != nil {
+		a.console.linef("mcpwire: warning: it will be asked again, for the approval can't be kept: %v", err)
+	}
+	return nil
+}
+
+// descriptions shows what a file starts: the very commands and addresses, before variables are put in. Control
+// characters are made visible, and so is all that decides what a command does; secrets are masked where they decide
+// nothing.
+func descriptions(file *config.File) string {
+	var b strings.Builder
+	for _, s := range file.Servers {
+		b.WriteString("  " + visible(s.Name))
+		if s.Disabled {
+			b.WriteString(" (disabled)")
+		}
+		b.WriteString("\n")
+		for _, line := range description(s) {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	return b.String()
+}
+
+func description(s config.Server) (lines []string) {
+	masked := s.Masked()
+	if s.Command != "" {
+		folder := s.Cwd
+		if folder == "" {
+			folder = filepath.Dir(s.Origin)
+		}
+		lines = append(lines, shellWords(append([]string{s.Command}, s.Args...)), "in the folder "+visible(folder))
+	} else {
+		lines = append(lines, visible(masked.URL))
+	}
+	for _, name := range slices.Sorted(maps.Keys(masked.Env)) {
+		lines = append(lines, "with the variable "+shellWords([]string{name + "=" + masked.Env[name]}))
+	}
+	for _, name := range slices.Sorted(maps.Keys(masked.Headers)) {
+		lines = append(lines, "with the header "+visible(name+": "+masked.Headers[name]))
+	}
+	if s.Proxy != "" {
+		lines = append(lines, "through the proxy "+visible(masked.Proxy))
+	}
+	return lines
+}

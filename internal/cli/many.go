@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpwire"
+	"mcpwire/client"
+	"mcpwire/config"
+	"mcpwire/manager"
+)
+
+// configured returns the servers that a command over many is about: the named ones or, without names, all. They may be
+// started. failed counts what the files name and nobody can use.
+func (a *app) configured(names []string, f *serverFlags) (servers []config.Server, failed int, err error) {
+	c, err := a.load(f.config)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(names) > 0 {
+		return a.pick(c, names, f)
+	}
+	a.showProblems(c.Set, nil, nil, true)
+	if c.without && len(c.unapproved.File.Servers) > 0 {
+		a.console.linef("mcpwire: warning: the servers of %s are left out: nobody has approved it (\"mcpwire trust %s\")",
+			visible(c.unapproved.Path), shellWords([]string{c.unapproved.Path}))
+	}
+	for _, s := range c.Servers {
+		servers = append(servers, newTarget(s, "", f).Server)
+	}
+	return servers, broken(c.Set), a.permit(c, servers...)
+}
+
+// pick returns the servers of those names.
+func (a *app) pick(c *catalogue, names []string, f *serverFlags) (servers []config.Server, failed int, err error) {
+	for _, name := range names {
+		if host, ok := hostOf(name); ok {
+			servers = append(servers, newTarget(config.Server{Name: host, URL: name}, name, f).Server)
+			continue
+		}
+		t, err := c.find(name, name, f)
+		if err != nil {
+			a.showProblems(c.Set, names, err, f.verbose)
+			return nil, 0, err
+		}
+		servers = append(servers, t.Server)
+	}
+	a.showProblems(c.Set, names, nil, f.verbose)
+	return servers, 0, a.permit(c, servers...)
+}
+
+// withManager starts all servers, lets work use them, and shuts them down, all at the same time, on every path.
+func (a *app) withManager(
+	ctx context.Context, servers []config.Server, f *serverFlags, work func(context.Context, *manager.Manager) error,
+) error {
+	ctx, stop := catchSignals(ctx)
+	defer stop.release()
+	m := mcpwire.Manage(withConnectTimeouts(servers), a.manageOptions(f))
+	err := work(ctx, m)
+	if f.verbose {
+		a.console.line("shutting down")
+	}
+	done := a.console.wait("shutting down")
+	closeErr := m.Close(stop.closing())
+	done()
+	if closeErr != nil {
+		a.console.line("mcpwire: warning: " + indented(closeErr.Error()))
+	}
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// withConnectTimeouts widens the clocks that would end a request before a long timeout does.
+func withConnectTimeouts(servers []config.Server) []config.Server {
+	servers = slices.Clone(servers)
+	for i := range servers {
+		s := &servers[i]
+		if limit := longer(s.Timeout, client.DefaultConnectTimeout); s.ConnectTimeout == nil && limit != 0 {
+			limit = max(limit, 0) // no limit is 0 in an entry
+			s.ConnectTimeout = &limit
+		}
+	}
+	return servers
+}
+
+func (a *app) manageOptions(f *serverFlags) mcpwire.ManageOptions {
+	o := mcpwire.ManageOptions{}
+	o.Client.ListTimeout = longer(f.timeout.value, client.DefaultListTimeout)
+	if !f.verbose {
+		return o
+	}
+	tell := func(server, text string) { a.console.line("[" + server + "] " + text) }
+	o.OnStderr = func(server string, line []byte) { tell(server, string(line)) }
+	o.OnNoise = func(server string, line []byte) { tell(server, "dropped, no message: "+string(line)) }
+	o.OnHTTP = func(server string, x mcpwire.HTTPTrace) { tell(server, exchangeText(x)) }
+	o.OnEvent = func(e manager.Event) {
+		text := e.To.String()
+		if e.Err != nil {
+			text += ": " + e.Err.Error()
+		}
+		tell(e.Server, text)
+	}
+	return o
+}
+
+// settled waits until the first attempt to reach each server has ended. show gets every snapshot, and again at each
+// tick.
+func settled(
+	ctx context.Context, m *manager.Manager, tick <-chan time.Time, show func(*manager.Snapshot) error,
+) (*manager.Snapshot, error) {
+	for {
+		s := m.Snapshot()
+		if err := show(s); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(s.Servers, pending) {
+			return s, nil
+		}
+		select {
+		case <-s.Changed():
+		case <-tick:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// pending reports whether the first attempt to reach a server is under way.
+func pending(s manager.Status) bool { return s.State == manager.Connecting && s.Failures == 0 }
+
+// settledQuietly is settled with no more than a spinner.
+func (a *app) settledQuietly(ctx context.Context, m *manager.Manager) (*manager.Snapshot, error) {
+	done := a.console.wait("connecting")
+	defer done()
+	return settled(ctx, m, nil, func(s *manager.Snapshot) error {
+		var waiting []string
+		for _, one := range s.Servers {
+			if pending(one) {
+				waiting = append(waiting, one.Config.Name)
+			}
+		}
+		a.console.say(fmt.Sprintf("connecting to %d of %d: %s", len(waiting), len(s.Servers), strings.Join(waiting, ", ")))
+		return nil
+	})
+}
+
+// trouble tells why a server is not as it should be; nil if it is ready and its tools were read, or is disabled.
+func trouble(s manager.Status) error {
+	switch {
+	case s.State == manager.Disabled:
+		return nil
+	case s.State == manager.Ready:
+		return s.ListErr
+	case s.Err != nil:
+		return s.Err
+	}
+	return errors.New(s.State.String())
+}
+
+// withName returns an error's text with the server's name before it, unless it is in it.
+func withName(server string, err error) string {
+	text := err.Error()
+	if strings.Contains(text, server+": ") || strings.Contains(text, fmt.Sprintf("server %q", server)) {
+		return text
+	}
+	return server + ": " + text
+}
+
+// verdict is the error of a command over several servers: nil if none has failed. failed counts those that are not even
+// in the snapshot.
+func verdict(s *manager.Snapshot, failed int) error {
+	all := failed
+	for _, one := range s.Servers {
+		if one.State == manager.Disabled {
+			continue
+		}
+		all++
+		if trouble(one) != nil {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	return &someError{failed, all}
+}
+
+// A someError tells that servers have failed, of several. What is wrong with each has been told.
+type someError struct{ failed, all int }
+
+func (e *someError) Error() string {
+	switch {
+	case e.all == 1:
+		return "the server has failed"
+	case e.failed == e.all:
+		return fmt.Sprintf("all %d servers have failed", e.all)
+	}
+	return fmt.Sprintf("%d of %d servers have failed", e.failed, e.all)
+}
