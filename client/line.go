@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,12 +211,20 @@ func (c *Client) listen(l *line, ready func()) {
 		}
 		if c.base.Err() == nil && l.peer.Connected() {
 			c.log.Debug("there is no standing stream", "reason", err)
-			l.gaveUp.Store(!errors.Is(err, transport.ErrNoStream))
+			l.gaveUp.Store(mayStandLater(err))
 		}
 	})
 	if !started {
 		ready()
 	}
+}
+
+// mayStandLater reports whether a standing stream that has ended with err may be had another time. A server that
+// refuses it to this client, as a login does that is missing, is not asked again on the same line.
+func mayStandLater(err error) bool {
+	status, refused := errors.AsType[*transport.StatusError](err)
+	forbidden := refused && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden)
+	return !forbidden && !errors.Is(err, transport.ErrNoStream)
 }
 
 // standingWait is how long the first call waits for the standing stream: some servers send requests on it and lose them

@@ -442,3 +442,26 @@ func TestWhereThereAreNoHeadersACallThatIsRefusedForThemIsNotRepeated(t *testing
 		}
 	})
 }
+
+func TestAChangeProvesASubscriptionWhoseAcknowledgementIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newer(map[string]func(jsonrpc.Message) string{"subscriptions/listen": silence})
+		f.hook = func(s *transporttest.Server, text []byte) {
+			if m, _ := jsonrpc.Parse(text); m.Method == "subscriptions/listen" {
+				s.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":`+
+					`{"io.modelcontextprotocol/subscriptionId":%s}}}`, m.ID))
+			}
+		}
+		c := connectNewer(t, f, client.Options{})
+		defer closeClient(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		w, err := c.Watch(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change := <-w.Changes; change.Method != mcp.NotificationToolsChanged || !w.Filter.ToolsListChanged {
+			t.Errorf("got %v, filter %+v", change, w.Filter)
+		}
+	})
+}

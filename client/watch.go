@@ -27,7 +27,8 @@ const changesKept = 256
 type Watch struct {
 	// Changes is closed when the watch has ended; Err then tells why. The same change is not told twice while it waits.
 	Changes <-chan Change
-	// Filter is what the server has agreed to tell, of what was asked for.
+	// Filter is what the server has agreed to tell, of what was asked for; all of that where it has told a change before
+	// anything was heard of its agreement.
 	Filter mcp.SubscriptionFilter
 
 	client *Client
@@ -209,6 +210,9 @@ func (ws *watches) tell(method string, params json.RawMessage) {
 		case method == mcp.NotificationSubscriptionsAcknowledged && !w.id.IsAbsent():
 			w.acknowledge(about.Notifications)
 		case w.wants(change):
+			if !w.id.IsAbsent() {
+				w.acknowledge(w.filter) // that it was, was lost, or never said: see rpc.Options.Queue
+			}
 			w.push(change)
 		}
 	}

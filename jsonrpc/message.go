@@ -41,6 +41,7 @@ var (
 	ErrVersion = errors.New(`no "jsonrpc":"2.0"`)
 	ErrNeither = errors.New("neither a method nor a result nor an error")
 	ErrBoth    = errors.New("more than one of method, result and error")
+	ErrMethod  = errors.New("method: not a string")
 )
 
 // Parse splits the message that is the whole of text. Names are matched by case; members that JSON-RPC doesn't know are
@@ -60,7 +61,7 @@ func Parse(text []byte) (Message, error) {
 			m.ID, badID = ParseID(value)
 		case "method":
 			if value[0] != '"' {
-				badMethod = errors.New("method: not a string")
+				badMethod = ErrMethod
 				break
 			}
 			hasMethod, m.Method, badMethod = true, methodName(value), nil

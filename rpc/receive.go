@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 
@@ -57,7 +58,7 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 	case jsonrpc.Request:
 		p.asked(call, m.ID, m.Method, own(m.Params))
 	default:
-		if m.ID.IsAbsent() || m.Method != "" || !p.broken(call, m.ID, err) {
+		if m.ID.IsAbsent() || m.Method != "" || foreign(m, err) || !p.broken(call, m.ID, err) {
 			return transport.Malformed
 		}
 		return transport.Reuse
@@ -66,6 +67,12 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 		return transport.Kept
 	}
 	return transport.Reuse
+}
+
+// foreign reports whether an object that is no message has nothing of an answer but an id, as lines of logs may, or is
+// a broken request of the server.
+func foreign(m jsonrpc.Message, err error) bool {
+	return errors.Is(err, jsonrpc.ErrMethod) || errors.Is(err, jsonrpc.ErrVersion) && m.Result == nil && m.Error == nil
 }
 
 // settle ends the request that an answer is for.

@@ -437,3 +437,18 @@ func TestTheEndOfTheLineFailsEveryRequest(t *testing.T) {
 		wantLines(t, &told, "error: a spark", "closed: transport closed: the cat sat on the switch")
 	})
 }
+
+func TestALineOfALogThatHasAnIDIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, func(s *transporttest.Server) {
+			m := next(t, s)
+			writef(s, `{"id":%s,"level":"info","msg":"started"}`, m.ID)
+			s.Write(jsonrpc.AppendResult(nil, m.ID, nil))
+			drain(s)
+		}, rpc.Options{})
+		defer closePeer(t, p)
+		if _, err := p.Request(t.Context(), "x", nil, none); err != nil {
+			t.Error(err)
+		}
+	})
+}

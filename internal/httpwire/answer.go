@@ -76,8 +76,8 @@ func sniff(resp *http.Response) Media {
 	return Other
 }
 
-// ReadAll reads a whole body of at most limit bytes. Of a larger one it returns the beginning and
-// transport.ErrTooLarge.
+// ReadAll reads a whole body of at most limit bytes, and leaves out a byte order mark (RFC 8259, section 8.1). Of a
+// larger one it returns the beginning and transport.ErrTooLarge.
 func ReadAll(resp *http.Response, limit int) ([]byte, error) {
 	size := 512
 	if n := resp.ContentLength; n >= 0 && n <= int64(limit) {
@@ -86,7 +86,13 @@ func ReadAll(resp *http.Response, limit int) ([]byte, error) {
 	buf := make([]byte, 0, size)
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			larger := 2 * cap(buf)
+			if larger > limit-limit/8 { // so that two of about the limit are never held
+				larger = limit + 1
+			}
+			grown := make([]byte, len(buf), larger)
+			copy(grown, buf)
+			buf = grown
 		}
 		n, err := resp.Body.Read(buf[len(buf):min(cap(buf), limit+1)])
 		buf = buf[:len(buf)+n]
@@ -94,12 +100,15 @@ func ReadAll(resp *http.Response, limit int) ([]byte, error) {
 		case len(buf) > limit:
 			return buf[:limit], fmt.Errorf("%w: more than %d bytes", transport.ErrTooLarge, limit)
 		case errors.Is(err, io.EOF):
-			return buf, nil
+			return bytes.TrimPrefix(buf, mark), nil
 		case err != nil:
 			return buf, err
 		}
 	}
 }
+
+// mark is the byte order mark in UTF-8.
+var mark = []byte("\ufeff")
 
 // Succeeded reports whether an answer's status is 2xx.
 func Succeeded(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
@@ -134,7 +143,9 @@ func failure(resp *http.Response, secrets *redact.Set) *transport.StatusError {
 		return e
 	}
 	if m, err := jsonrpc.Parse(text); err == nil && m.Error != nil {
-		e.Err = jsonrpc.ParseError(m.Error)
+		refusal := jsonrpc.ParseError(m.Error)
+		refusal.Message = secrets.Text(refusal.Message)
+		e.Err = refusal
 		return e
 	}
 	e.Excerpt = excerpt(text, secrets)

@@ -5,6 +5,7 @@ package httpwire
 import (
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
@@ -62,6 +63,9 @@ type Endpoint struct {
 // several are made at once.
 const connsPerHost = 64
 
+// maxHeader bounds the headers of one answer, in bytes.
+const maxHeader = 1 << 20
+
 // New checks the URL and returns the endpoint. Nothing is dialled.
 func New(o Options) (*Endpoint, error) {
 	u, err := url.Parse(o.URL)
@@ -75,16 +79,18 @@ func New(o Options) (*Endpoint, error) {
 	}
 	u.Fragment, u.RawFragment = "", ""
 	e := &Endpoint{options: o, url: u, conns: map[net.Conn]struct{}{}}
-	e.secrets = redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers))...)
+	e.secrets = redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers), inURL(u))...)
 	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
 	// No timers here: the clock of each call covers dialling, headers and body alike.
 	e.pool = &http.Transport{
-		Proxy:               e.proxy,
-		TLSClientConfig:     o.TLS,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        connsPerHost,
-		MaxIdleConnsPerHost: connsPerHost,
-		IdleConnTimeout:     90 * time.Second,
+		Proxy:             e.proxy,
+		TLSClientConfig:   o.TLS,
+		ForceAttemptHTTP2: true,
+		MaxIdleConns:      connsPerHost,
+		// net/http's own limit is ten times that.
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConnsPerHost:    connsPerHost,
+		IdleConnTimeout:        90 * time.Second,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, address)
 			if err != nil {
@@ -112,6 +118,39 @@ func credentials(headers map[string]string) (values []string) {
 		}
 	}
 	return values
+}
+
+// inURL returns what is secret in an address: the password, or a name without one, as a server sees them too, and the
+// values of parameters whose names look secret.
+func inURL(u *url.URL) (values []string) {
+	if name := u.User.Username(); name != "" {
+		password, _ := u.User.Password()
+		values = append(values, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
+		if password == "" {
+			password = name
+		}
+		values = append(values, password, url.QueryEscape(password), url.PathEscape(password))
+	}
+	for name, all := range u.Query() {
+		for _, value := range all {
+			for _, secret := range redact.Secrets(map[string]string{name: value}) {
+				values = append(values, secret, url.QueryEscape(secret), url.PathEscape(secret))
+			}
+		}
+	}
+	return values
+}
+
+// Line returns the beginning of a server's text on one line, with known secrets masked; limit is in bytes.
+func (e *Endpoint) Line(text string, limit int) string {
+	return redact.Line(e.secrets.Text(text), limit)
+}
+
+// Show returns an address that a server may have named, with secrets masked and bounded. Known ones are masked before
+// it is cut, so that no beginning of one is left.
+func (e *Endpoint) Show(u *url.URL) string {
+	text := e.secrets.Text(u.String())
+	return redact.Line(redact.URL(text[:min(len(text), 2*failureBytes)]), failureBytes)
 }
 
 // redactURL keeps the URL out of an error, since it may hold a password.

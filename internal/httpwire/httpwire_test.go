@@ -1,12 +1,18 @@
 package httpwire_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"runtime"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -130,5 +136,140 @@ func TestRetryAfterHasTwoForms(t *testing.T) {
 		if got := httpwire.Failure(r).RetryAfter; got < row.from || got > row.to {
 			t.Errorf("%d with %q: got %v", row.status, row.value, got)
 		}
+	}
+}
+
+func TestAByteOrderMarkIsNoPartOfABody(t *testing.T) {
+	if got, err := httpwire.ReadAll(answer("", "\ufeff{}"), 100); err != nil || string(got) != "{}" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// peak is a body that tells what was held while it was read.
+type peak struct {
+	left int
+	most uint64
+}
+
+func (p *peak) Read(into []byte) (int, error) {
+	var m runtime.MemStats
+	if runtime.ReadMemStats(&m); m.HeapInuse > p.most {
+		p.most = m.HeapInuse
+	}
+	n := min(len(into), p.left, 1<<20)
+	if p.left -= n; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (p *peak) Close() error { return nil }
+
+func TestABodyAtItsLimitIsHeldOnce(t *testing.T) {
+	const limit = 64 << 20
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
+	body := &peak{left: 2 * limit}
+	if _, err := httpwire.ReadAll(&http.Response{Body: body, ContentLength: -1}, limit); !errors.Is(err, transport.ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if body.most > 2*limit {
+		t.Errorf("%d MiB were held", body.most>>20)
+	}
+}
+
+// endpoint is one that talks to a server that answers a request on each connection with these bytes, and then is silent.
+func endpoint(t *testing.T, o httpwire.Options, says string) *httpwire.Endpoint {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer c.Close()
+				r, err := http.ReadRequest(bufio.NewReader(c))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(c, says)
+				_, _ = io.Copy(io.Discard, c)
+			})
+		}
+	})
+	o.URL = strings.Replace(o.URL, "HOST", l.Addr().String(), 1)
+	e, err := httpwire.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		e.Close()
+		_ = l.Close()
+		serving.Wait()
+	})
+	return e
+}
+
+func TestAnAnswerThatSwitchesProtocolsHasNoBody(t *testing.T) {
+	e := endpoint(t, httpwire.Options{URL: "http://HOST/"},
+		"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	resp, _, err := e.Do(t.Context(), httpwire.Request{Method: http.MethodPost, Body: []byte("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); len(text) > 0 || err != nil {
+		t.Errorf("got %q, %v", text, err)
+	}
+	if failure := e.Failure(resp).Error(); failure != "HTTP 101: Switching Protocols" {
+		t.Errorf("got %s", failure)
+	}
+}
+
+func TestWhatAServerSaysInPlaceOfHTTPIsBoundedAndMasked(t *testing.T) {
+	const header, query, password = "header-5ecret", "query/5ecret", "pass-5ecret"
+	long := strings.Repeat("m", 100<<10)
+	for name, says := range map[string]string{
+		"no status line": "SECRETS " + long + "\r\n\r\n",
+		"no header":      "HTTP/1.1 200 OK\r\nSECRETS" + long + "\r\n\r\n",
+		"a redirect":     "HTTP/1.1 307 x\r\nLocation: http://other.example/SECRETS" + long + "\r\n\r\n",
+		"no address":     "HTTP/1.1 307 x\r\nLocation: http://other.example:SECRETS" + long + "/\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var trace httpwire.Trace
+			e := endpoint(t, httpwire.Options{
+				URL:     "http://me:" + password + "@HOST/?api_key=" + url.QueryEscape(query),
+				Headers: map[string]string{"X-Api-Key": header},
+				OnTrace: func(t httpwire.Trace) { trace = t },
+			}, strings.ReplaceAll(says, "SECRETS", header+url.QueryEscape(query)+password))
+			_, _, err := e.Do(t.Context(), httpwire.Request{Method: http.MethodPost, Body: []byte("{}")})
+			if err == nil {
+				t.Fatal("it went well")
+			}
+			text := fmt.Sprint(err, trace)
+			if len(text) > 3000 {
+				t.Errorf("it has %d bytes", len(text))
+			}
+			for _, secret := range []string{header, query, url.QueryEscape(query), password} {
+				if strings.Contains(text, secret) {
+					t.Errorf("%s is shown: %s", secret, text)
+				}
+			}
+		})
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	e := endpoint(t, httpwire.Options{URL: "http://HOST/"}, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 1<<18))
+	if resp, _, err := e.Do(t.Context(), httpwire.Request{Method: http.MethodGet}); err == nil {
+		_ = resp.Body.Close()
+		t.Error("they are not")
 	}
 }

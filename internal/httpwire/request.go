@@ -44,7 +44,7 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 		if err != nil {
 			return nil, delivery(&begun), err
 		}
-		next, err := redirect(resp, target)
+		next, err := e.redirect(resp, target)
 		if next == nil && err == nil {
 			if r.URL == nil && hops > 0 {
 				e.moved(target)
@@ -53,7 +53,7 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 		}
 		_ = resp.Body.Close()
 		if err == nil && hops == maxRedirects {
-			err = fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, e.secrets.Text(redact.URL(next.String())))
+			err = fmt.Errorf("more than %d redirects, the last to %s", maxRedirects, e.Show(next))
 		}
 		if err != nil {
 			return nil, transport.NotDelivered, err
@@ -99,11 +99,16 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 	}
 	start := time.Now()
 	resp, err := e.client.Do(req)
-	if err != nil {
+	switch {
+	case err != nil:
 		err = e.clean(err, req)
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		// Nobody asked for that. The body is the bare connection, whose reads no context ends.
+		_ = resp.Body.Close()
+		resp.Body = http.NoBody
 	}
 	if e.options.OnTrace != nil {
-		t := Trace{Method: r.Method, URL: e.secrets.Text(redact.URL(to.String())), Took: time.Since(start), Err: err}
+		t := Trace{Method: r.Method, URL: e.Show(to), Took: time.Since(start), Err: err}
 		if resp != nil {
 			t.Status = resp.StatusCode
 		}
@@ -124,10 +129,14 @@ func (e *Endpoint) header(protocol http.Header) http.Header {
 	return h
 }
 
-// clean takes the URL out of a failure, which may hold a secret, and names the proxy, which may be the culprit.
+// clean takes the URL out of a failure, which may hold a secret, and names the proxy, which may be the culprit. What
+// is no HTTP is quoted by net/http, whatever it says and however long it is.
 func (e *Endpoint) clean(err error, req *http.Request) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
+	}
+	if text := e.Line(err.Error(), failureBytes); text != err.Error() {
+		err = &reworded{text, err}
 	}
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the server closed the connection without an answer: %w", err)
@@ -138,9 +147,24 @@ func (e *Endpoint) clean(err error, req *http.Request) error {
 	return err
 }
 
+// failureBytes is how much is shown of a failure's text.
+const failureBytes = 500
+
+// A reworded error has another text than the one that it wraps.
+type reworded struct {
+	text string
+	err  error
+}
+
+// Error returns the other text.
+func (e *reworded) Error() string { return e.text }
+
+// Unwrap returns the error with the text that is not to be shown.
+func (e *reworded) Unwrap() error { return e.err }
+
 // redirect returns where an answer leads, or nil if it leads nowhere. 303 turns a request into another, which no
 // message survives; it is an answer like any other.
-func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
+func (e *Endpoint) redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
@@ -152,11 +176,11 @@ func redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
 	}
 	to, err := from.Parse(location)
 	if err != nil {
-		return nil, fmt.Errorf("redirected to an address that is not valid: %w", redactURL(err))
+		return nil, fmt.Errorf("redirected to an address that is not valid: %s", e.Line(redactURL(err).Error(), excerptBytes))
 	}
 	if !SameOrigin(from, to) {
 		return nil, fmt.Errorf("redirected to another origin, which is not followed: from %s to %s; if that is right, "+
-			"configure the new address", redact.URL(from.String()), redact.URL(to.String()))
+			"configure the new address", e.Show(from), e.Show(to))
 	}
 	return to, nil
 }

@@ -134,8 +134,18 @@ func (r *Reader) room() {
 	case r.kept == 0 && unread <= len(r.buf)/2 && len(r.buf) >= r.want:
 		r.move(r.buf)
 	default:
-		r.move(make([]byte, max(r.want, min(2*unread, r.limit+2+fullBuffer))))
+		r.move(make([]byte, max(r.want, r.grown(unread))))
 	}
+}
+
+// grown returns the size of the next buffer of a line that has outgrown one. A last step that would gain little is
+// taken together with the one before, since two buffers near the limit would be held for it.
+func (r *Reader) grown(size int) int {
+	most := r.limit + 2 + fullBuffer
+	if next := 2 * size; next < most-most/8 {
+		return next
+	}
+	return most
 }
 
 // giveBack lets go of a buffer that had to grow, once its line has been handed out.

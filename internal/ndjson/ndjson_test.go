@@ -137,6 +137,21 @@ func TestABigBufferIsGivenBack(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
+func TestTheLastStepToTheCapIsNotTakenByItself(t *testing.T) {
+	const limit = 8 << 20
+	line := strings.Repeat("x", limit)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := ndjson.NewReader(strings.NewReader(line), limit).Next(); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	// All buffers of a line that has doubled them to its size add up to two of it.
+	if got := after.TotalAlloc - before.TotalAlloc; got > limit*5/2 {
+		t.Errorf("%d bytes were allocated for a line of %d", got, limit)
+	}
+}
+
 func TestMemoryIsBoundedWhileALongLineIsSkipped(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

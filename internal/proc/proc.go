@@ -14,10 +14,11 @@ import (
 // DefaultWait is how long each waiting step of a shutdown takes at most: 2 s.
 const DefaultWait = 2 * time.Second
 
-const (
-	pollEvery = 20 * time.Millisecond  // how often the rest of a group is looked at
-	killWait  = 900 * time.Millisecond // how long killed processes may take to disappear
-)
+// pollEvery is how often the rest of a group is looked at.
+const pollEvery = 20 * time.Millisecond
+
+// killWait is how long killed processes may take to disappear.
+var killWait = 900 * time.Millisecond
 
 // ErrStuck means that processes have not disappeared although they were killed: the kernel holds them, or they belong
 // to another user.
@@ -94,8 +95,10 @@ func Start(spec Spec) (*Process, error) {
 		asked: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{}),
 	}
 	go func() {
-		defer close(p.ended)
 		g.awaitEnd(proc)
+		close(p.ended)
+		<-p.gone
+		p.reap() // one that was stuck
 	}()
 	go p.own()
 	return p, nil
@@ -218,7 +221,7 @@ func (p *Process) reaped() bool {
 	}
 }
 
-// reap takes the exit status of the leader, which has ended. Only own calls it.
+// reap takes the exit status of the leader, which has ended. Only own calls it, until gone is closed.
 func (p *Process) reap() {
 	if p.reaped() {
 		return

@@ -46,6 +46,25 @@ func TestAProcessThatIgnoresEverythingIsKilled(t *testing.T) {
 	}
 }
 
+func TestAProcessThatDiesTooLateIsReaped(t *testing.T) {
+	proctest.NoLeaks(t)
+	defer proc.SetKillWait(-1)()
+	p, err := proc.Start(proc.Spec{
+		Command: "sh", Args: []string{"-c", `trap '' TERM; while :; do sleep 0.05; done`}, StdinWait: -1, TermWait: -1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Shutdown(context.Background()) // ErrStuck, unless it was very quick
+	p.Stdout.Close()
+	p.Stderr.Close()
+	select {
+	case <-p.Exited():
+	case <-time.After(5 * time.Second):
+		t.Error("it is still not reaped")
+	}
+}
+
 func TestTheWaitsAreConfigurable(t *testing.T) {
 	p := start(t, proc.Spec{
 		Command: "sh", Args: []string{"-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`},

@@ -75,11 +75,20 @@ func (r *Reader) room() {
 	case live == 0 && r.kept == 0 && len(r.buf) >= r.want:
 		r.move(r.buf)
 	case free >= leastRead:
-	case r.kept == 0 && live <= len(r.buf)/2 && len(r.buf) >= r.want:
+	case r.kept == 0 && len(r.buf) >= max(r.want, r.grown(2*live)):
 		r.move(r.buf)
 	default:
-		r.move(make([]byte, max(r.want, min(2*live, r.limit+2*maxField+fullBuffer))))
+		r.move(make([]byte, max(r.want, r.grown(2*live))))
 	}
+}
+
+// grown returns the size of a buffer that is to have at least that size: no larger than an event at the cap needs, and
+// at once as large as that where it comes near, so that two of them are never held.
+func (r *Reader) grown(size int) int {
+	if most := r.limit + 2*maxField + fullBuffer; size > most-most/8 {
+		return most
+	}
+	return size
 }
 
 // live returns how many bytes of the buffer are still needed.

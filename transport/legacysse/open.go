@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mcpwire/internal/httpwire"
-	"mcpwire/internal/redact"
 	"mcpwire/internal/sse"
 	"mcpwire/transport"
 )
@@ -95,7 +94,7 @@ func (c *conn) connect() error {
 	}
 	if httpwire.MediaOf(resp) != httpwire.EventStream {
 		defer resp.Body.Close()
-		kind := redact.Line(resp.Header.Get("Content-Type"), 100)
+		kind := c.endpoint.Line(resp.Header.Get("Content-Type"), 100)
 		if kind == "" {
 			kind = "no type"
 		}
@@ -149,11 +148,11 @@ func (c *conn) moveTo(reference string) error {
 	}
 	to, err := stream.Parse(reference)
 	if err != nil {
-		return fmt.Errorf("the endpoint event holds no address: %q", redact.Line(reference, 200))
+		return fmt.Errorf("the endpoint event holds no address: %q", c.endpoint.Line(reference, 200))
 	}
 	if !httpwire.SameOrigin(stream, to) {
 		return fmt.Errorf("the endpoint event leads to another origin, which is not followed: from %s to %s",
-			redact.URL(stream.String()), redact.URL(to.String()))
+			c.endpoint.Show(stream), c.endpoint.Show(to))
 	}
 	to.Fragment, to.RawFragment = "", ""
 	if to.User == nil {

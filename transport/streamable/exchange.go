@@ -194,9 +194,12 @@ func (x *exchange) readJSON(resp *http.Response) (transport.Delivery, error) {
 	return transport.Answered, errors.New("the server answered another request than was asked")
 }
 
+// kindBytes is how much is shown of the type that a body is said to have.
+const kindBytes = 100
+
 // unreadable makes an error of a success that is neither JSON nor an event stream.
 func (x *exchange) unreadable(resp *http.Response) error {
-	kind := resp.Header.Get("Content-Type")
+	kind := x.conn.endpoint.Line(resp.Header.Get("Content-Type"), kindBytes)
 	status := x.status(resp)
 	if kind == "" {
 		kind = "no type"

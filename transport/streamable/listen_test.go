@@ -130,6 +130,22 @@ func TestAStandingStreamThatIsOnlyOpenedAndClosedIsGivenUp(t *testing.T) {
 	}
 }
 
+func TestAStandingStreamThatBringsALittleEachTimeIsNotAskedForTooOften(t *testing.T) {
+	f := &fake{}
+	f.get = func(w http.ResponseWriter, r *http.Request) {
+		events(w, r, fmt.Sprintf("id: %d\nretry: 0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n\n", len(f.requests("GET", ""))), false)
+	}
+	c, _ := open(t, streamable.Options{URL: serve(t, f)})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := c.Listen(ctx, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if n := len(f.requests("GET", "")); n < 2 || n > 11 {
+		t.Errorf("%d GETs in a second", n)
+	}
+}
+
 func TestAStandingStreamGoesOnWhereItBrokeOff(t *testing.T) {
 	var gets atomic.Int32
 	f := &fake{get: func(w http.ResponseWriter, r *http.Request) {

@@ -15,6 +15,7 @@ import (
 
 // Waits between a stream that broke off and the next attempt.
 const (
+	leastWait = 100 * time.Millisecond
 	firstWait = time.Second
 	lastWait  = time.Minute
 )
@@ -123,10 +124,10 @@ func (x *exchange) resume(fruitless int) (*http.Response, error) {
 }
 
 // wait returns how long to wait before a stream is opened again after so many fruitless attempts. What the server asks
-// for is the least (WHATWG HTML, section 9.2.6, retry).
+// for is the least (WHATWG HTML, section 9.2.6, retry), but for one that asks for none and brings a little each time.
 func wait(retry time.Duration, fruitless int) time.Duration {
 	if fruitless == 0 && retry >= 0 {
-		return retry
+		return max(retry, leastWait)
 	}
 	d := min(firstWait<<min(fruitless, 10), lastWait)
 	d += time.Duration(rand.Int64N(int64(d) / 4)) //nolint:gosec // nobody gains by guessing it
@@ -157,7 +158,8 @@ func (c *conn) get(ctx context.Context, lastEvent string) (*http.Response, error
 	if httpwire.MediaOf(resp) != httpwire.EventStream {
 		defer resp.Body.Close()
 		return nil, &transport.StatusError{
-			Status: resp.StatusCode, Text: "not an event stream", Excerpt: resp.Header.Get("Content-Type"),
+			Status: resp.StatusCode, Text: "not an event stream",
+			Excerpt: c.endpoint.Line(resp.Header.Get("Content-Type"), kindBytes),
 		}
 	}
 	return resp, nil
