@@ -3,10 +3,11 @@
 SHELL     := /bin/sh
 GO        ?= go
 LINTER    := .build/golangci-lint
-FUZZTIME  ?= 10s
+FUZZTIME  ?= 2m
+SOAKTIME  ?= 1m
 BENCH     ?= .
 
-.PHONY: help check fmt format vet lint test interop node-servers conformance bench fuzz build clean
+.PHONY: help check fmt format vet lint test mutations interop node-servers conformance bench fuzz soak build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -33,6 +34,9 @@ lint: $(LINTER) ## golangci-lint on both modules
 test: ## All tests with the race detector, the architecture tests among them
 	$(GO) test -race ./...
 
+mutations: ## Break the client in stated ways, and see that the catalogue of hostile servers notices each
+	MUTATIONS=1 $(GO) test -count=1 -run BrokenClient ./internal/survival
+
 interop: node-servers ## Tests against servers that others wrote (Node and Go)
 	$(GO) -C interop test -race -count=1 .
 
@@ -54,11 +58,15 @@ interop/conformance/node_modules/.package-lock.json: interop/conformance/package
 bench: ## Benchmarks, e.g. make bench BENCH=RoundTrip
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-fuzz: ## Every fuzz test for FUZZTIME (10s) each
+fuzz: ## Every fuzz test for FUZZTIME (2m) each
 	@grep -rHo --include='*_test.go' --exclude-dir=node_modules '^func Fuzz[A-Za-z0-9_]*' . | \
 	while IFS=: read -r file func; do \
-		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) \
+			-fuzzminimizetime 1s "$$(dirname "$$file")" || exit 1; \
 	done
+
+soak: ## Hundreds of lines with faults, kept busy for SOAKTIME (1m)
+	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout 0 -run '^TestSoak$$' ./internal/soak
 
 build: ## Build bin/mcpwire
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcpwire ./cmd/mcpwire

@@ -150,8 +150,11 @@ var starters = map[string][]string{
 	"golang.org/x/sys/windows": {"CreateProcess", "TerminateProcess", "TerminateJobObject"},
 }
 
+// hostile is the file in which hostile servers start and kill processes: theirs, not ours.
+const hostile = "internal/survival/pipe_process.go"
+
 func processes(s *source) []string {
-	if s.test || s.pkg() == "internal/proc" {
+	if s.test || s.pkg() == "internal/proc" || s.path == hostile {
 		return nil
 	}
 	var problems []string
@@ -180,6 +183,8 @@ func TestTheProcessCheckFindsStarters(t *testing.T) {
 		{"a signal's name", "internal/cli/a.go", `package cli; import "syscall"; var s = syscall.SIGTERM`, 0},
 		{"in proc", "internal/proc/a.go", `package proc; import "os/exec"`, 0},
 		{"in a test", "rpc/a_test.go", `package rpc_test; import "os/exec"`, 0},
+		{"a hostile server", hostile, `package survival; import "os"; var f = os.StartProcess`, 0},
+		{"beside it", "internal/survival/a.go", `package survival; import "os"; var f = os.StartProcess`, 1},
 	})
 }
 
