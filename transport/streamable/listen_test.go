@@ -27,6 +27,8 @@ func TestARefusedStandingStreamCostsNothing(t *testing.T) {
 		"404":         func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>404</h1>", http.StatusNotFound) },
 		"406":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotAcceptable) },
 		"400":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) },
+		"401":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+		"403":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
 		"501":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) },
 		"200 HTML":    func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<h1>hi</h1>") },
 		"no headers":  func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -36,7 +38,7 @@ func TestARefusedStandingStreamCostsNothing(t *testing.T) {
 			f := &fake{answer: ok, get: get, session: "s1"}
 			start := time.Now()
 			c := connect(t, streamable.Options{URL: serve(t, f)}, listening())
-			for range 3 {
+			for range 10 {
 				if _, err := c.CallTool(t.Context(), "x", nil, nil); err != nil {
 					t.Error(err)
 				}
