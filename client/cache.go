@@ -96,10 +96,6 @@ func (c *resultCache) get(key string) (json.RawMessage, bool) {
 	return e.raw, true
 }
 
-// put keeps a copy of a result that has just been received, for its ttlMs. A result without a positive one is not kept,
-// nor is one for the empty key.
-func (c *resultCache) put(key string, raw json.RawMessage) { c.putSince(key, raw, c.drops()) }
-
 // drops counts the calls of drop. It is read before a request is sent, for putSince.
 func (c *resultCache) drops() uint64 {
 	c.mu.Lock()
@@ -107,7 +103,8 @@ func (c *resultCache) drops() uint64 {
 	return c.dropped
 }
 
-// putSince is put for the result of a request that was sent when drops was since: if anything has been dropped in the
+// putSince keeps a copy of a result that has just been received, for its ttlMs. A result without a positive one is not
+// kept, nor is one for the empty key. The request was sent when drops was since: if anything has been dropped in the
 // meantime the result may be older than the change, and is not kept.
 func (c *resultCache) putSince(key string, raw json.RawMessage, since uint64) {
 	ttl := timeToLive(raw)

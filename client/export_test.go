@@ -9,7 +9,7 @@ import (
 type ResultCache struct{ resultCache }
 
 func (c *ResultCache) Get(key string) (json.RawMessage, bool) { return c.get(key) }
-func (c *ResultCache) Put(key string, raw json.RawMessage)    { c.put(key, raw) }
+func (c *ResultCache) Put(key string, raw json.RawMessage)    { c.putSince(key, raw, c.drops()) }
 func (c *ResultCache) Drop(prefix string)                     { c.drop(prefix) }
 func (c *ResultCache) Drops() uint64                          { return c.drops() }
 

@@ -162,6 +162,29 @@ func TestACallWaitsForItsServerUntilThatServersDeadline(t *testing.T) {
 	})
 }
 
+func TestTheConnectionToAServerIsLentOnceItStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, off := newFake("a", "x"), process("off")
+		f.delay, off.Disabled = time.Second, true
+		m := run(t, newFleet(f), []config.Server{process("a"), off}, manager.Options{})
+		start := time.Now()
+		c, err := m.Client(t.Context(), "a")
+		if err != nil || time.Since(start) != time.Second {
+			t.Fatalf("%v after %v", err, time.Since(start))
+		}
+		if err := c.Ping(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err = m.Client(t.Context(), "off")
+		if failure, ok := errors.AsType[*manager.ServerError](err); !ok || failure.State != manager.Disabled {
+			t.Errorf("a disabled server gives %v", err)
+		}
+		if _, err := m.Client(t.Context(), "nobody"); !errors.Is(err, manager.ErrUnknownServer) {
+			t.Errorf("an unknown server gives %v", err)
+		}
+	})
+}
+
 func TestToolsOfAnEarlierRunAreThereAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	for _, warm := range []bool{false, true} {

@@ -40,9 +40,6 @@ func (s *Set) Text(text string) string {
 	return s.replacer.Replace(text)
 }
 
-// Text returns s with the given secrets replaced by "***". Those of less than four bytes are left alone.
-func Text(s string, secrets ...string) string { return NewSet(secrets...).Text(s) }
-
 // words are parts of names whose values are secret, in lower case.
 var words = []string{
 	"token", "secret", "key", "password", "passwd", "credential", "authorization", "cookie", "signature", "assertion",

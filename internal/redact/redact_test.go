@@ -10,7 +10,7 @@ import (
 )
 
 func TestKnownSecretsAreMasked(t *testing.T) {
-	got := redact.Text("key abcd and abcdef, not abc", "abcd", "abcdef", "abc", "")
+	got := redact.NewSet("abcd", "abcdef", "abc", "").Text("key abcd and abcdef, not abc")
 	if got != "key *** and ***, not abc" {
 		t.Errorf("got %q", got)
 	}

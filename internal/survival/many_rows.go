@@ -102,11 +102,7 @@ func manyRows() []Row {
 			Must: "read them a few times, one at a time",
 			Pipe: func(p *Pipe) {
 				p.Serve(map[string]on{
-					"initialize": func(m jsonrpc.Message) bool {
-						p.Answer(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},`+
-							`"serverInfo":{"name":"hostile","version":"1"}}`)
-						return true
-					},
+					"initialize": p.tellsOfTools,
 					"tools/list": func(m jsonrpc.Message) bool {
 						p.Note("list")
 						p.Answer(m, toolList)
@@ -136,11 +132,7 @@ func manyRows() []Row {
 			Must: "keep those that it knows",
 			Pipe: func(p *Pipe) {
 				p.Serve(map[string]on{
-					"initialize": func(m jsonrpc.Message) bool {
-						p.Answer(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},`+
-							`"serverInfo":{"name":"hostile","version":"1"}}`)
-						return true
-					},
+					"initialize": p.tellsOfTools,
 					"tools/list": func(m jsonrpc.Message) bool {
 						p.Note("list")
 						if p.Noted("list") > 1 {
@@ -259,6 +251,13 @@ func manyRows() []Row {
 			}),
 		},
 	}
+}
+
+// tellsOfTools answers initialize and says that changes of the tools are told.
+func (p *Pipe) tellsOfTools(m jsonrpc.Message) bool {
+	p.Answer(m, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},`+
+		`"serverInfo":{"name":"hostile","version":"1"}}`)
+	return true
 }
 
 // on serves a message of one method; false ends the server.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"mcpwire/internal/httpwire"
 	"mcpwire/internal/sse"
@@ -31,9 +30,7 @@ type conn struct {
 	endAll context.CancelCauseFunc
 	active sync.WaitGroup // exchanges and cancel notes
 
-	noting   context.Context // of cancel notes
-	endNotes context.CancelFunc
-	notes    sync.WaitGroup // cancel notes that are on their way
+	notes *httpwire.Notes // cancel notes
 
 	mu     sync.Mutex
 	target *url.URL // where messages are posted to
@@ -51,13 +48,13 @@ func newConn(o Options, endpoint *httpwire.Endpoint, r transport.Receiver) *conn
 		options:  o,
 		endpoint: endpoint,
 		receiver: r,
+		notes:    httpwire.NewNotes(),
 		finished: make(chan struct{}),
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
 	c.stream, c.endStream = context.WithCancelCause(context.Background())
 	c.all, c.endAll = context.WithCancelCause(context.Background())
-	c.noting, c.endNotes = context.WithCancel(context.Background())
 	return c
 }
 
@@ -71,7 +68,7 @@ func (c *conn) read() {
 	defer c.body.Close()
 	cause := fmt.Errorf("%w: %w", transport.ErrClosed, c.readEvents())
 	c.end(cause, false)
-	c.endNotes() // nobody is there to read them
+	c.notes.End() // nobody is there to read them
 	c.active.Wait()
 	c.mu.Lock()
 	err := c.err
@@ -149,21 +146,12 @@ func (c *conn) end(cause error, byUs bool) {
 	c.endAll(cause)
 }
 
-// reason returns why the connection has ended, without the operation and name around it.
-func (c *conn) reason() error {
-	if carriage, ok := errors.AsType[*transport.Error](c.Err()); ok {
-		return carriage.Err
-	}
-	return transport.ErrClosed
-}
-
 // Close implements transport.Conn: exchanges end, then the stream and the sockets are closed.
 func (c *conn) Close(ctx context.Context) error {
 	c.shutdown.Do(func() {
 		defer close(c.closed)
 		c.end(transport.ErrClosed, true)
-		c.awaitNotes(ctx)
-		c.endNotes()
+		c.notes.Close(ctx)
 		c.active.Wait()
 		c.endStream(transport.ErrClosed)
 		<-c.finished
@@ -171,25 +159,6 @@ func (c *conn) Close(ctx context.Context) error {
 	})
 	<-c.closed
 	return nil
-}
-
-// notesWait is how long Close waits for cancel notes that are on their way: a program that gives up a call often closes
-// right after.
-const notesWait = 200 * time.Millisecond
-
-func (c *conn) awaitNotes(ctx context.Context) {
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		c.notes.Wait()
-	}()
-	timer := time.NewTimer(notesWait)
-	defer timer.Stop()
-	select {
-	case <-sent:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // header returns the headers that requests of either kind have. The transport is older than MCP-Protocol-Version, but

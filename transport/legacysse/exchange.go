@@ -48,7 +48,7 @@ func (x *exchange) finish() {
 func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
 	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, c.reason())
+		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	if ctx.Err() != nil {
@@ -107,9 +107,7 @@ func (x *exchange) acknowledged(resp *http.Response) (transport.Delivery, error)
 
 // status makes an error of an answer's status and the beginning of its body, and closes it.
 func (x *exchange) status(resp *http.Response) *transport.StatusError {
-	defer time.AfterFunc(statusWait, func() { x.cancel(nil) }).Stop()
-	defer resp.Body.Close()
-	return x.conn.endpoint.Failure(resp)
+	return x.conn.endpoint.Refusal(resp, func() { x.cancel(nil) })
 }
 
 // readJSON hands a body to the receiver. If it is not the answer, that is still to come on the stream.
@@ -127,50 +125,27 @@ func (x *exchange) readJSON(resp *http.Response) (transport.Delivery, error) {
 	return transport.MaybeDelivered, nil
 }
 
-// abandonLimit bounds the sending of a cancel note.
-const abandonLimit = time.Second
-
-// abandon sends the cancel note of a call in the background, since the caller is not to wait for it. Close waits for
-// the goroutine.
+// abandon sends the cancel note of a call.
 func (c *conn) abandon(note []byte) {
 	if note == nil || !c.enter() {
 		return
 	}
-	c.notes.Add(1)
-	go func() {
-		defer c.active.Done()
-		defer c.notes.Done()
-		ctx, cancel := context.WithTimeout(c.noting, abandonLimit)
-		defer cancel()
-		if resp, _, err := c.post(ctx, note); err == nil {
-			httpwire.Drop(resp, dropWait, cancel)
-		}
-	}()
+	c.notes.Send(func(ctx context.Context) (*http.Response, error) {
+		resp, _, err := c.post(ctx, note)
+		return resp, err
+	}, c.active.Done)
 }
 
-// failure makes the error of an exchange that was not settled. What ended it comes before what it felt like.
+// failure makes the error of an exchange that was not settled.
 func (x *exchange) failure(op string, delivery transport.Delivery, err error) error {
-	_, spoken := errors.AsType[*transport.StatusError](err)
-	_, expired := errors.AsType[*transport.TimeoutError](x.call.Err())
-	switch {
-	case spoken:
-	case x.caller.Err() != nil:
-		err = context.Cause(x.caller)
-	case expired:
-		err = x.call.Err()
-	case x.conn.Err() != nil:
-		err = x.conn.reason()
-	case err == nil:
-		err = errors.New("the exchange ended without an answer")
-	}
-	return x.conn.fail(op, delivery, err)
+	return x.conn.fail(op, delivery, httpwire.Cause(x.call, x.caller, x.conn.Err(), err))
 }
 
 // Send implements transport.Conn. Any 2xx is success, whatever comes with it.
 func (c *conn) Send(ctx context.Context, call *transport.Call) error {
 	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, c.reason())
+		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	if ctx.Err() != nil {

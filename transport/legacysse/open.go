@@ -39,7 +39,7 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 			_ = c.body.Close()
 		}
 		c.endAll(nil)
-		c.endNotes()
+		c.notes.End()
 		endpoint.Close()
 		return nil, fail(err)
 	}
@@ -76,9 +76,6 @@ func (c *conn) startClock() *time.Timer {
 	return time.AfterFunc(wait, func() { c.endStream(&transport.TimeoutError{What: "endpoint event", After: wait}) })
 }
 
-// statusWait is how long the body of a failure is waited for.
-const statusWait = 500 * time.Millisecond
-
 // connect does the GET and reads the stream up to the endpoint event.
 func (c *conn) connect() error {
 	header := c.header()
@@ -88,9 +85,7 @@ func (c *conn) connect() error {
 		return err
 	}
 	if !httpwire.Succeeded(resp) {
-		defer resp.Body.Close()
-		defer time.AfterFunc(statusWait, func() { c.endStream(nil) }).Stop()
-		return c.endpoint.Failure(resp)
+		return c.endpoint.Refusal(resp, func() { c.endStream(nil) })
 	}
 	if httpwire.MediaOf(resp) != httpwire.EventStream {
 		defer resp.Body.Close()

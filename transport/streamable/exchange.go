@@ -56,7 +56,7 @@ func (x *exchange) finish() {
 func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
 	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, c.reason())
+		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	if ctx.Err() != nil {
@@ -77,25 +77,15 @@ func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
 	return err
 }
 
-// abandonLimit bounds the sending of a cancel note.
-const abandonLimit = time.Second
-
-// abandon sends the cancel note of a call in the background, since the caller is not to wait for it. Close waits for
-// the goroutine.
+// abandon sends the cancel note of a call.
 func (c *conn) abandon(note []byte) {
 	if note == nil || !c.enter() {
 		return
 	}
-	c.notes.Add(1)
-	go func() {
-		defer c.active.Done()
-		defer c.notes.Done()
-		ctx, cancel := context.WithTimeout(c.noting, abandonLimit)
-		defer cancel()
-		if resp, _, err := c.post(ctx, note, transport.Envelope{}); err == nil {
-			httpwire.Drop(resp, dropWait, cancel)
-		}
-	}()
+	c.notes.Send(func(ctx context.Context) (*http.Response, error) {
+		resp, _, err := c.post(ctx, note, transport.Envelope{})
+		return resp, err
+	}, c.active.Done)
 }
 
 // post sends one message. One that describes itself has its facts in headers, and no session.
@@ -165,14 +155,9 @@ func (x *exchange) refused(resp *http.Response, hadSession bool) (transport.Deli
 	return transport.Answered, status
 }
 
-// statusWait is how long the body of a failure is waited for.
-const statusWait = 500 * time.Millisecond
-
 // status makes an error of an answer's status and the beginning of its body, and closes it.
 func (x *exchange) status(resp *http.Response) *transport.StatusError {
-	defer time.AfterFunc(statusWait, func() { x.cancel(nil) }).Stop()
-	defer resp.Body.Close()
-	return x.conn.endpoint.Failure(resp)
+	return x.conn.endpoint.Refusal(resp, func() { x.cancel(nil) })
 }
 
 // readJSON reads an answer that is one JSON text.
@@ -207,41 +192,16 @@ func (x *exchange) unreadable(resp *http.Response) error {
 	return fmt.Errorf("HTTP %d with %s in place of JSON or an event stream: %s", status.Status, kind, status.Excerpt)
 }
 
-// failure makes the error of an exchange that was not settled. What ended it comes before what it felt like.
+// failure makes the error of an exchange that was not settled.
 func (x *exchange) failure(op string, delivery transport.Delivery, err error) error {
-	var status *transport.StatusError
-	switch {
-	case errors.As(err, &status): // the server has spoken
-	case x.caller.Err() != nil:
-		err = context.Cause(x.caller)
-	case isTimeout(x.call.Err()):
-		err = x.call.Err()
-	case x.conn.Err() != nil:
-		err = x.conn.reason()
-	case err == nil:
-		err = errors.New("the exchange ended without an answer")
-	}
-	return x.conn.fail(op, delivery, err)
-}
-
-func isTimeout(err error) bool {
-	var timeout *transport.TimeoutError
-	return errors.As(err, &timeout)
-}
-
-// reason returns why the connection has ended, without the operation and name around it.
-func (c *conn) reason() error {
-	if carriage, ok := errors.AsType[*transport.Error](c.Err()); ok {
-		return carriage.Err
-	}
-	return transport.ErrClosed
+	return x.conn.fail(op, delivery, httpwire.Cause(x.call, x.caller, x.conn.Err(), err))
 }
 
 // Send implements transport.Conn. Any 2xx is success, whatever comes with it (2025-11-25, transports, sending 4).
 func (c *conn) Send(ctx context.Context, call *transport.Call) error {
 	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, c.reason())
+		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	x := c.begin(ctx, call, "notify")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpwire/internal/httpwire"
 	"mcpwire/internal/sse"
 	"mcpwire/transport"
 )
@@ -24,7 +25,7 @@ const livedLong = 10 * time.Second
 // that brought nothing, and given up after six times.
 func (c *conn) Listen(ctx context.Context, opened func()) error {
 	if !c.enter() {
-		return c.fail("listen", transport.NotDelivered, c.reason())
+		return c.fail("listen", transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -73,12 +73,12 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 		options:  Options(o),
 		endpoint: endpoint,
 		receiver: r,
+		notes:    httpwire.NewNotes(),
 		patient:  true,
 		done:     make(chan struct{}),
 		closed:   make(chan struct{}),
 	}
 	c.streams, c.endStreams = context.WithCancelCause(context.Background())
-	c.noting, c.endNotes = context.WithCancel(context.Background())
 	c.all, c.endAll = context.WithCancelCause(context.Background())
 	return c, nil
 }
@@ -96,9 +96,7 @@ type conn struct {
 	endAll     context.CancelCauseFunc
 	active     sync.WaitGroup // exchanges, and what else uses the endpoint
 
-	noting   context.Context // of cancel notes
-	endNotes context.CancelFunc
-	notes    sync.WaitGroup // cancel notes that are on their way
+	notes *httpwire.Notes // cancel notes
 
 	mu      sync.Mutex
 	wire    transport.Wire
@@ -171,8 +169,7 @@ func (c *conn) Close(ctx context.Context) error {
 		c.end(transport.ErrClosed)
 		c.endStreams(transport.ErrClosed)
 		c.endAll(transport.ErrClosed)
-		c.awaitNotes(ctx)
-		c.endNotes()
+		c.notes.Close(ctx)
 		c.active.Wait()
 		c.losing.Wait()
 		ctx, cancel := context.WithTimeout(ctx, closeLimit)
@@ -183,25 +180,6 @@ func (c *conn) Close(ctx context.Context) error {
 	})
 	<-c.closed
 	return nil
-}
-
-// notesWait is how long Close waits for cancel notes that are on their way: a program that gives up a call often closes
-// right after.
-const notesWait = 200 * time.Millisecond
-
-func (c *conn) awaitNotes(ctx context.Context) {
-	sent := make(chan struct{})
-	go func() {
-		defer close(sent)
-		c.notes.Wait()
-	}()
-	timer := time.NewTimer(notesWait)
-	defer timer.Stop()
-	select {
-	case <-sent:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // Negotiated implements transport.Conn.
