@@ -20,8 +20,8 @@ type ManageOptions struct {
 	OnHTTP   func(server string, x HTTPTrace)
 }
 
-// Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. Servers that nobody
-// has approved (config.Source.NeedsTrust) must not be among them.
+// Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. What nobody has
+// approved must not be among them: see config.Sources.Approved.
 func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 	o.CacheDir = cacheDir(o.CacheDir)
 	cache := o.CacheDir

@@ -465,3 +465,81 @@ func TestAChangeProvesASubscriptionWhoseAcknowledgementIsLost(t *testing.T) {
 		}
 	})
 }
+
+func TestASubscriptionHearsOfSubResourcesAndOfNothingElse(t *testing.T) {
+	for _, row := range []struct {
+		told  string
+		heard bool
+	}{
+		{"file:///dir", true}, {"file:///dir/a.txt", true}, {"file:///dir2", false}, {"file:///", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var server *transporttest.Server
+			f := &fake{answers: map[string]func(jsonrpc.Message) string{"resources/subscribe": always(`{}`), "ping": always(`{}`)}}
+			f.hook = func(s *transporttest.Server, _ []byte) { server = s }
+			c := connect(t, f, client.Options{})
+			defer closeClient(t, c)
+			w, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"file:///dir"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.Write(fmt.Appendf(nil,
+				`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, row.told))
+			synctest.Wait()
+			select {
+			case change := <-w.Changes:
+				if !row.heard || change.URI != row.told {
+					t.Errorf("%s: heard %+v", row.told, change)
+				}
+			default:
+				if row.heard {
+					t.Errorf("%s was not heard", row.told)
+				}
+			}
+		})
+	}
+}
+
+func TestChangesOfListsAreOneWhateverComesWithThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server *transporttest.Server
+		f := &fake{answers: map[string]func(jsonrpc.Message) string{}}
+		f.hook = func(s *transporttest.Server, _ []byte) { server = s }
+		c := connect(t, f, client.Options{})
+		defer closeClient(t, c)
+		w, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 1000 {
+			server.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"uri":"%d"}}`, i))
+		}
+		synctest.Wait()
+		heard := 0
+		for heard < 10 {
+			select {
+			case change := <-w.Changes:
+				if heard++; change.URI != "" {
+					t.Errorf("heard %+v", change)
+				}
+				synctest.Wait()
+				continue
+			default:
+			}
+			break
+		}
+		if heard == 0 || heard > 2 {
+			t.Errorf("heard %d times", heard)
+		}
+	})
+}
+
+func TestAClientThatHasEndedCantBeWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := connect(t, &fake{}, client.Options{})
+		closeClient(t, c)
+		if _, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"mcpwire/jsonrpc"
@@ -37,14 +38,15 @@ type Watch struct {
 	stop   context.CancelFunc
 	acked  chan struct{}
 
-	mu      sync.Mutex
-	changes chan Change
-	waiting map[Change]bool
-	order   []Change
-	pumping bool
-	over    bool
-	err     error
-	ended   chan struct{} // closed when over and everything has been told
+	mu         sync.Mutex
+	changes    chan Change
+	waiting    map[Change]bool
+	order      []Change
+	pumping    bool
+	overflowed bool // changes were dropped
+	over       bool
+	err        error
+	ended      chan struct{} // closed when over and everything has been told
 }
 
 // ErrWatchEnded is the Err of a watch that the server has ended in order.
@@ -90,14 +92,20 @@ func (w *Watch) Close(ctx context.Context) error {
 func (w *Watch) push(change Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || w.waiting[change] || len(w.order) >= changesKept {
+	switch {
+	case w.over || w.waiting[change]:
+		return
+	case len(w.order) >= changesKept:
+		if !w.overflowed {
+			w.overflowed = true
+			w.client.log.Warn("changes are dropped, as nobody reads them", "waiting", len(w.order))
+		}
 		return
 	}
 	w.waiting[change] = true
 	w.order = append(w.order, change)
 	if !w.pumping {
-		w.pumping = true
-		go w.pump()
+		w.pumping = w.client.start(w.pump) // a client that has ended is about to end the watch
 	}
 }
 
@@ -148,9 +156,17 @@ func (w *Watch) wants(change Change) bool {
 	case mcp.NotificationResourcesChanged:
 		return w.filter.ResourcesListChanged
 	case mcp.NotificationResourceUpdated:
-		return slices.Contains(w.filter.ResourceSubscriptions, change.URI)
+		return w.subscribedTo(change.URI)
 	}
 	return false
+}
+
+// subscribedTo reports whether a resource is one that was subscribed to, or a sub-resource of one, which servers may
+// tell of in its place. Where the subscription has an id, that has told already.
+func (w *Watch) subscribedTo(uri string) bool {
+	return slices.ContainsFunc(w.filter.ResourceSubscriptions, func(subscribed string) bool {
+		return !w.id.IsAbsent() || uri == subscribed || strings.HasPrefix(uri, strings.TrimSuffix(subscribed, "/")+"/")
+	})
 }
 
 // watches are the open watches of a client.
@@ -203,6 +219,9 @@ func (ws *watches) tell(method string, params json.RawMessage) {
 		return
 	}
 	id, _ := jsonrpc.ParseID(about.Meta.Subscription)
+	if method != mcp.NotificationResourceUpdated {
+		about.URI = "" // no other change is about a resource
+	}
 	for _, w := range open {
 		own := w.id.IsAbsent() || sameID(w.id, id)
 		switch change := (Change{Method: method, URI: about.URI}); {
@@ -259,7 +278,7 @@ func (s *session) watch(ctx context.Context, w *Watch) error {
 		}
 		w.Filter.ResourceSubscriptions = append(w.Filter.ResourceSubscriptions, uri)
 	}
-	return nil
+	return s.client.Err() // if the client has ended meanwhile, nobody ends the watch
 }
 
 func (s *session) subscribe(ctx context.Context, method, uri string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"mcpwire/client"
@@ -131,9 +132,10 @@ func (s *supervisor) judge(ctx context.Context, c *client.Client, err error) ver
 	if wantsLogin(err) {
 		s.ask(func() { s.loggedOut(c, err) })
 	}
-	_, status := errors.AsType[*transport.StatusError](err)
 	switch {
-	case carriage.Delivery == transport.Answered, status:
+	case byGateway(err):
+		return unknown
+	case carriage.Delivery == transport.Answered:
 		return finished
 	case carriage.Delivery == transport.MaybeDelivered:
 		return unknown
@@ -141,6 +143,16 @@ func (s *supervisor) judge(ctx context.Context, c *client.Client, err error) ver
 		return finished
 	}
 	return unsent
+}
+
+// byGateway reports whether somebody between us and the server has answered, who has lost it or its answer: the server
+// may have run the call.
+func byGateway(err error) bool {
+	status, ok := errors.AsType[*transport.StatusError](err)
+	if !ok || status.Err != nil {
+		return false
+	}
+	return status.Status == http.StatusBadGateway || status.Status == http.StatusGatewayTimeout
 }
 
 // mayRepeat reports whether a tool says that running it twice does no harm.

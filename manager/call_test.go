@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -105,6 +106,76 @@ func TestACallThatTimesOutMayHaveRun(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(mine) })
 		if _, err := m.CallTool(ctx, "a", "x", nil, nil); err != mine { //nolint:errorlint // it is the cause itself
 			t.Errorf("cancelled, it ended with %v", err)
+		}
+	})
+}
+
+func TestWhatFollowsFromTheErrorOfACall(t *testing.T) {
+	carriage := func(d transport.Delivery, err error) error { return &transport.Error{Delivery: d, Err: err} }
+	status := func(code int, err error) error { return &transport.StatusError{Status: code, Err: err} }
+	timeout := &transport.TimeoutError{What: "request", After: time.Second}
+	refusal := &jsonrpc.Error{Code: -1, Message: "no"}
+	for _, row := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"refused", refusal, "finished"},
+		{"no line", carriage(transport.NotDelivered, transport.ErrClosed), "unsent"},
+		{"lost on the way", carriage(transport.MaybeDelivered, transport.ErrClosed), "unknown"},
+		{"a clock, never begun", carriage(transport.NotDelivered, timeout), "finished"},
+		{"a clock", carriage(transport.MaybeDelivered, timeout), "unknown"},
+		{"too many bytes wait", carriage(transport.NotDelivered, transport.ErrCongested), "finished"},
+		{"too large to send", carriage(transport.NotDelivered, transport.ErrTooLarge), "finished"},
+		{"too large an answer", carriage(transport.Answered, transport.ErrTooLarge), "finished"},
+		{"not found", carriage(transport.Answered, status(404, nil)), "finished"},
+		{"the server failed", carriage(transport.Answered, status(500, nil)), "finished"},
+		{"a gateway lost the answer", carriage(transport.Answered, status(502, nil)), "unknown"},
+		{"a gateway waited in vain", carriage(transport.Answered, status(504, nil)), "unknown"},
+		{"a refusal with 502", carriage(transport.Answered, status(502, refusal)), "finished"},
+		{
+			"a session that was lost before", carriage(transport.NotDelivered,
+				fmt.Errorf("%w: %w", transport.ErrSessionLost, status(404, nil))), "unsent",
+		},
+	} {
+		if got := manager.Judge(t.Context(), row.err); got != row.want {
+			t.Errorf("%s: %s, want %s", row.name, got, row.want)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	mine := carriage(transport.MaybeDelivered, errors.New("the caller's own"))
+	cancel(mine)
+	if got := manager.Judge(ctx, mine); got != "finished" {
+		t.Errorf("ended by the caller: %s", got)
+	}
+}
+
+func TestALoginThatIsRefusedInTheMiddleWaitsForSomebody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		m := run(t, newFleet(f), []config.Server{remote("a")}, manager.Options{})
+		state(t, m, "a", manager.Ready, time.Second)
+		f.set(func(f *fake) { f.unauthorized = true })
+		if _, err := m.CallTool(t.Context(), "a", "x", nil, nil); err == nil {
+			t.Fatal("the call succeeds")
+		}
+		state(t, m, "a", manager.NeedsLogin, time.Second)
+	})
+}
+
+func TestAServerIsSuspectedAtOnceAfterACallWithoutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		f.onCall = func(*transporttest.Server, jsonrpc.Message) string { return "" }
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{})
+		state(t, m, "a", manager.Ready, time.Second)
+		o := &manager.CallOptions{CallOptions: client.CallOptions{Timeout: time.Second}}
+		if _, err := m.CallTool(t.Context(), "a", "x", nil, o); err == nil {
+			t.Fatal("the call succeeds")
+		}
+		time.Sleep(time.Millisecond)
+		if seen := get(f, func(f *fake) []string { return f.seen }); !slices.Contains(seen, "ping") {
+			t.Errorf("it was asked %q", seen)
 		}
 	})
 }

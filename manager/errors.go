@@ -64,13 +64,28 @@ func (e *OutcomeUnknown) Error() string {
 // Unwrap returns how the call ended.
 func (e *OutcomeUnknown) Unwrap() error { return e.Err }
 
-// tooOften says why a server is not started now, beside how it ended the last time.
+// A stormError tells that a server is not tried now because it was tried so often, and how it ended the last time.
+type stormError struct{ last error }
+
+// tooOften returns a stormError for what happened last, which may be nil or a stormError itself.
 func tooOften(last error) error {
-	if last == nil {
-		return fmt.Errorf("started %d times within %v", startLimit, startWindow)
+	if before, ok := errors.AsType[*stormError](last); ok {
+		return before
 	}
-	return fmt.Errorf("started %d times within %v: %w", startLimit, startWindow, last)
+	return &stormError{last}
 }
+
+// Error returns how often the server was tried, and the cause.
+func (e *stormError) Error() string {
+	text := fmt.Sprintf("tried %d times within %v", startLimit, startWindow)
+	if e.last != nil {
+		text += ": " + e.last.Error()
+	}
+	return text
+}
+
+// Unwrap returns how the server ended the last time.
+func (e *stormError) Unwrap() error { return e.last }
 
 // hopeless reports whether another attempt would fail in the same way: the configuration must change, or a program be
 // installed.

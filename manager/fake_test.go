@@ -27,22 +27,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type fake struct {
 	name string
 
-	mu      sync.Mutex
-	delay   time.Duration // before initialize is answered
-	refuse  error         // connecting fails with it
-	mute    bool          // nothing is answered
-	deaf    bool          // nothing is read once the tools have been listed
-	dies    bool          // it ends when the tools have been listed
-	listErr bool          // tools/list is refused
-	tools   []mcp.Tool
-	lists   int         // how often the tools were listed
-	opened  []time.Time // when connections were opened
-	open    int         // connections that are open
-	most    int         // the largest number that was open at once
-	runs    map[string]int
-	onCall  func(s *transporttest.Server, m jsonrpc.Message) string // the answer; empty: none
-	seen    []string                                                // methods, with the level or the URI
-	lines   map[*transporttest.Server]bool
+	mu           sync.Mutex
+	delay        time.Duration // before initialize is answered
+	refuse       error         // connecting fails with it
+	mute         bool          // nothing is answered
+	deaf         bool          // nothing is read once the tools have been listed
+	dies         bool          // it ends when the tools have been listed
+	listErr      bool          // tools/list is refused
+	torn         bool          // of the tools only the first comes, and a page that is refused
+	unauthorized bool          // requests are refused with 401, as over HTTP
+	tools        []mcp.Tool
+	lists        int         // how often the tools were listed
+	opened       []time.Time // when connections were opened
+	open         int         // connections that are open
+	most         int         // the largest number that was open at once
+	runs         map[string]int
+	onCall       func(s *transporttest.Server, m jsonrpc.Message) string // the answer; empty: none
+	seen         []string                                                // methods, with the level or the URI
+	lines        map[*transporttest.Server]bool
 }
 
 func newFake(name string, tools ...string) *fake {
@@ -121,7 +123,7 @@ func (f *fake) serve(s *transporttest.Server) {
 // take serves one message; false ends the connection.
 func (f *fake) take(s *transporttest.Server, m jsonrpc.Message) bool {
 	f.mu.Lock()
-	mute, dies, delay, onCall, listErr := f.mute, f.dies, f.delay, f.onCall, f.listErr
+	mute, dies, delay, onCall, listErr, torn := f.mute, f.dies, f.delay, f.onCall, f.listErr, f.torn
 	tools := append([]mcp.Tool(nil), f.tools...)
 	f.seen = append(f.seen, subject(m))
 	f.mu.Unlock()
@@ -147,8 +149,12 @@ func (f *fake) take(s *transporttest.Server, m jsonrpc.Message) bool {
 			`"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "tools/list":
 		f.set(func(f *fake) { f.lists++ })
-		if listErr {
+		if listErr || len(m.Params) > 0 {
 			refuse(-32603, "no list today")
+			return true
+		}
+		if torn {
+			answer(fmt.Sprintf(`{"tools":[{"name":%q}],"nextCursor":"2"}`, tools[0].Name))
 			return true
 		}
 		list, err := mcp.Encode(struct {
@@ -236,7 +242,34 @@ func (all fleet) connect(ctx context.Context, s config.Server, o client.Options)
 	if s.Timeout != nil {
 		o.Timeout = *s.Timeout
 	}
-	return client.Connect(ctx, transporttest.NewMemory(f.serve), o)
+	return client.Connect(ctx, gated{transporttest.NewMemory(f.serve), f}, o)
+}
+
+// gated is a carrier that refuses requests as an HTTP server does that wants a login.
+type gated struct {
+	transport.Transport
+	f *fake
+}
+
+func (g gated) Open(ctx context.Context, r transport.Receiver) (transport.Conn, error) {
+	c, err := g.Transport.Open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return gatedConn{c, g.f}, nil
+}
+
+type gatedConn struct {
+	transport.Conn
+	f *fake
+}
+
+func (c gatedConn) Exchange(ctx context.Context, call *transport.Call) error {
+	if get(c.f, func(f *fake) bool { return f.unauthorized }) {
+		status := &transport.StatusError{Status: 401, Text: "Unauthorized"}
+		return &transport.Error{Delivery: transport.Answered, Err: status}
+	}
+	return c.Conn.Exchange(ctx, call)
 }
 
 // process is an entry that counts as a server that we start; remote one that does not.

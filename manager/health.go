@@ -15,11 +15,13 @@ const pingAgain = time.Second
 // health is what a supervisor knows of its server's signs of life. It belongs to the supervisor's loop.
 type health struct {
 	asking   bool
-	silences int // in a row
+	silences int   // in a row
+	answered int64 // calls that the server had answered when it was last looked at
 }
 
 // resetPing starts the time after which an idle line is asked.
 func (s *supervisor) resetPing() {
+	s.health.answered = s.answered.Load()
 	if d := s.m.options.PingInterval; d > 0 {
 		s.pingTimer.Reset(d)
 	}
@@ -31,7 +33,7 @@ func (s *supervisor) ping() {
 	switch {
 	case s.client == nil || s.health.asking:
 		return
-	case s.calls.Load() > 0:
+	case s.calls.Load() > 0, s.health.silences == 0 && s.health.answered != s.answered.Load():
 		s.resetPing()
 		return
 	}
@@ -69,6 +71,7 @@ func (s *supervisor) pinged(c *client.Client, err error, answered int64) {
 
 // suspect has a server asked for a sign of life at once, as a call to it got no answer.
 func (s *supervisor) suspect() {
+	s.health.answered = s.answered.Load()
 	if s.m.options.PingInterval > 0 {
 		s.pingTimer.Reset(0)
 	}

@@ -25,8 +25,8 @@ const (
 	DefaultPingTimeout  = 10 * time.Second
 )
 
-// Options configure a Manager. Only Connect is needed. The callbacks must be quick unless something else is said, and
-// must not call Apply, Reconnect, Settle or Close.
+// Options configure a Manager. Only Connect is needed. The callbacks must be quick unless something else is said.
+// OnEvent must call nothing of the Manager but Snapshot, which never waits; no callback may call Close.
 type Options struct {
 	// Connect starts or reaches a server and shakes hands with it. It must return promptly when ctx is done, and leave
 	// nothing behind when it fails. Configuration is expanded there.
@@ -40,16 +40,17 @@ type Options struct {
 	// Window is how long Settle waits for servers that nobody has named (0: 250 ms; negative: not at all). A server's
 	// startupWait is stronger.
 	Window time.Duration
-	// PingInterval is how long a line may be idle before the server is asked for a sign of life (0: 30 s; negative: it is
-	// not asked). It is not asked while a call is running.
+	// PingInterval is how often a server is asked for a sign of life (0: 30 s; negative: never). It is not asked while a
+	// call is running, nor if it has answered one since.
 	PingInterval time.Duration
 	// PingTimeout is how long it may take to answer (0: 10 s). After two silences in a row the line counts as lost.
 	PingTimeout time.Duration
 	// OnEvent is told, in order for each server, whenever a server changes its state.
 	OnEvent func(Event)
 	// OnChange is told what a server says has changed: lists, and resources that were subscribed to. Tools are read again
-	// without it. It may block, which holds up the changes of that server alone.
-	OnChange func(server string, change client.Change)
+	// without it. It may block until ctx is done, which it is when the connection has ended or is closed; that holds up
+	// the changes of that server alone.
+	OnChange func(ctx context.Context, server string, change client.Change)
 	// OnNotification gets the notifications of all servers; see client.Options.OnNotification.
 	OnNotification func(ctx context.Context, server, method string, params json.RawMessage)
 	// Logger gets what is odd but harmless (nil: discarded). Its handler must be quick.
@@ -245,7 +246,7 @@ func (m *Manager) find(name string) (*supervisor, error) {
 }
 
 // Reconnect has a server connected anew, whatever its state is unless it is disabled, and forgets how often that has
-// failed. It does not wait: see Settle.
+// failed. An attempt that is under way is given up for it. It does not wait: see Settle.
 func (m *Manager) Reconnect(name string) error {
 	s, err := m.find(name)
 	if err != nil {
@@ -260,8 +261,8 @@ func (m *Manager) Reconnect(name string) error {
 // Settle waits until the attempts to connect that are under way have ended. Without names it waits for each server as
 // long as its startupWait or Options.Window says, counted from its start, and for required servers to the end; the
 // error then joins a *ServerError for each required server that is not ready. With names it waits for those to the end
-// of their attempts, which their connect timeouts bound, and the error tells of each that is not ready. A done ctx ends
-// it with context.Cause(ctx).
+// of their attempts, which their timeouts for connecting and listing bound, and the error tells of each that is not
+// ready. A done ctx ends it with context.Cause(ctx).
 func (m *Manager) Settle(ctx context.Context, names ...string) error {
 	waitFor, err := m.waiters(names)
 	if err != nil {

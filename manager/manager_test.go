@@ -263,6 +263,134 @@ func TestABusyServerIsNotPinged(t *testing.T) {
 		if n := get(f, func(f *fake) int { return len(f.opened) }); n != 1 {
 			t.Errorf("%d connections", n)
 		}
+		if seen := get(f, func(f *fake) []string { return f.seen }); slices.Contains(seen, "ping") {
+			t.Errorf("it was asked %q", seen)
+		}
+	})
+}
+
+func TestAServerThatHasJustAnsweredIsNotPinged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{})
+		for range 100 {
+			if _, err := m.CallTool(t.Context(), "a", "x", nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if seen := get(f, func(f *fake) []string { return f.seen }); slices.Contains(seen, "ping") {
+			t.Errorf("it was asked %q", seen)
+		}
+		time.Sleep(time.Minute)
+		if seen := get(f, func(f *fake) []string { return f.seen }); !slices.Contains(seen, "ping") {
+			t.Errorf("idle, it was asked only %q", seen)
+		}
+	})
+}
+
+func TestAPartOfAListNeverReplacesTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "one", "two")
+		f.torn = true
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{})
+		s := state(t, m, "a", manager.Ready, time.Second)
+		if got := names(m.Snapshot()); got != "a__one" || s.ListErr == nil {
+			t.Errorf("of a torn list the tools are %q, %v", got, s.ListErr)
+		}
+		f.set(func(f *fake) { f.torn = false })
+		time.Sleep(time.Minute)
+		if got := names(m.Snapshot()); got != "a__one a__two" {
+			t.Errorf("it was not read again: the tools are %q", got)
+		}
+		f.set(func(f *fake) { f.torn = true })
+		f.kill()
+		time.Sleep(time.Minute)
+		if got := names(m.Snapshot()); got != "a__one a__two" {
+			t.Errorf("after a reconnect and a torn list the tools are %q", got)
+		}
+	})
+}
+
+func TestToolsOfAnotherConfigurationAreNotShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{})
+		state(t, m, "a", manager.Ready, time.Second)
+		f.set(func(f *fake) { f.refuse = errors.New("no") })
+		other := process("a")
+		other.Args = []string{"other"}
+		m.Apply([]config.Server{other})
+		if got := names(m.Snapshot()); got != "" {
+			t.Errorf("the tools are %q", got)
+		}
+	})
+}
+
+func TestAServerThatAsksForPatienceGetsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		f.refuse = &transport.Error{Err: &transport.StatusError{Status: 503, RetryAfter: 2 * time.Minute}}
+		m := run(t, newFleet(f), []config.Server{remote("a")}, manager.Options{})
+		state(t, m, "a", manager.Waiting, time.Second)
+		time.Sleep(119 * time.Second)
+		if n := get(f, func(f *fake) int { return len(f.opened) }); n != 1 {
+			t.Errorf("%d attempts in two minutes", n)
+		}
+		time.Sleep(2 * time.Second)
+		if n := get(f, func(f *fake) int { return len(f.opened) }); n != 2 {
+			t.Errorf("%d attempts after two minutes", n)
+		}
+	})
+}
+
+func TestAnErrorDoesNotGrowWithEachCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		f.refuse = errors.New("nobody there")
+		m := run(t, newFleet(f), []config.Server{remote("a")}, manager.Options{})
+		var err error
+		for range 30 {
+			time.Sleep(6 * time.Second)
+			_, err = m.CallTool(t.Context(), "a", "x", nil, nil)
+		}
+		if err == nil || strings.Count(err.Error(), "tried") > 1 || !strings.Contains(err.Error(), "nobody there") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestAHostThatBlocksOnAChangeHoldsNothingUpThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		entered := make(chan struct{})
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{
+			OnChange: func(ctx context.Context, _ string, _ client.Change) {
+				close(entered)
+				<-ctx.Done()
+			},
+		})
+		state(t, m, "a", manager.Ready, time.Second)
+		f.tell("notifications/tools/list_changed", "{}")
+		<-entered
+		start := time.Now()
+		if err := m.Close(t.Context()); err != nil || time.Since(start) > time.Second {
+			t.Errorf("closed after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestReconnectDoesNotWaitForAnAttemptThatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "x")
+		f.mute = true
+		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{})
+		time.Sleep(10 * time.Second)
+		f.set(func(f *fake) { f.mute = false })
+		if err := m.Reconnect("a"); err != nil {
+			t.Fatal(err)
+		}
+		state(t, m, "a", manager.Ready, time.Second)
 	})
 }
 
@@ -364,7 +492,7 @@ func TestWhatAConnectionWasToldIsToldToTheNextOne(t *testing.T) {
 		f := newFake("a", "x")
 		changes := make(chan client.Change, 10)
 		m := run(t, newFleet(f), []config.Server{process("a")}, manager.Options{
-			OnChange: func(_ string, c client.Change) { changes <- c },
+			OnChange: func(_ context.Context, _ string, c client.Change) { changes <- c },
 		})
 		if err := m.SetLogLevel(t.Context(), "a", mcp.LogWarning); err != nil {
 			t.Fatal(err)

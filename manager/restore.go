@@ -144,7 +144,7 @@ func (s *supervisor) pump(ctx context.Context, w *client.Watch) (ended bool) {
 				s.ask(s.listSoon)
 			}
 			if f := s.m.options.OnChange; f != nil {
-				f(s.name, change)
+				f(ctx, s.name, change)
 			}
 		case <-ctx.Done():
 			farewell(context.WithoutCancel(ctx), w)

@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"mcpwire/client"
 	"mcpwire/config"
+	"mcpwire/transport"
 )
 
 // A supervisor owns one server: its configuration, its connection, its timers and tools. All that is decided is decided
@@ -256,6 +258,9 @@ func (s *supervisor) failed(err error, lived time.Duration) {
 		s.move(gaveUp, err)
 		return
 	}
+	if status, ok := errors.AsType[*transport.StatusError](err); ok {
+		d = max(d, min(status.RetryAfter, quietLast))
+	}
 	s.wait(time.Now().Add(d), quiet, err)
 }
 
@@ -293,12 +298,15 @@ func (s *supervisor) drop() {
 	})
 }
 
-// closed keeps why a connection could not be closed in order.
+// closed is told how the closing of a connection went. Of a supervisor that ends it is Close's to tell.
 func (s *supervisor) closed(err error) {
 	if err == nil {
 		return
 	}
 	s.m.log.Warn("a connection could not be closed in order", "server", s.name, "error", err)
+	if s.base.Err() == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closeError = err
@@ -327,7 +335,7 @@ func (s *supervisor) move(e event, err error) {
 
 // reconnect is Manager.Reconnect.
 func (s *supervisor) reconnect() {
-	if s.state == Disabled || s.attempt != nil {
+	if s.state == Disabled {
 		return
 	}
 	s.breaker.reset()
@@ -360,6 +368,9 @@ func (s *supervisor) use(server config.Server) {
 		s.publish()
 	default:
 		s.drop()
+		if !same {
+			s.recall() // what is known is another server's
+		}
 		s.retry.step = 0 // but starts are still counted
 		s.begin()
 	}

@@ -25,6 +25,7 @@ type catalogue struct {
 	all    []mcp.Tool // by name
 	shown  []Tool     // those that the configuration lets through
 	server client.Server
+	whole  bool          // all was read to its end
 	cached bool          // all is from an earlier run
 	err    error         // why they could not be read the last time
 	since  time.Time     // when the attempt to connect began
@@ -37,8 +38,15 @@ type catalogue struct {
 	last    time.Time // when they were read last
 }
 
-// remember takes what an earlier run has left in the cache. It is called before the loop runs.
+// remember is recall before the loop runs. The caller holds m.mu.
 func (s *supervisor) remember() {
+	s.recall()
+	s.current = s.newView()
+}
+
+// recall takes what an earlier run has left in the cache, in place of what is known.
+func (s *supervisor) recall() {
+	s.tools = catalogue{}
 	if s.server.Disabled {
 		return
 	}
@@ -46,10 +54,9 @@ func (s *supervisor) remember() {
 	if !ok {
 		return
 	}
-	s.tools.cached = true
+	s.tools.cached, s.tools.whole = true, true
 	s.tools.server = client.Server{Info: entry.Info, Revision: entry.Revision, Instructions: entry.Instructions}
 	s.tools.set(s.name, entry.Tools, s.server.Tools)
-	s.current = s.newView()
 }
 
 func (s *supervisor) cacheKey() string { return toolcache.Key(s.name, s.server.Fingerprint()) }
@@ -122,7 +129,7 @@ func hold(ctx context.Context, ready <-chan struct{}) {
 // keep puts the tools into the cache. Without it the next start knows less, which is no reason to fail.
 func (s *supervisor) keep(key string, server client.Server, tools []mcp.Tool) {
 	err := s.m.cache.Store(key, toolcache.Entry{
-		Tools: tools, Revision: server.Revision, Instructions: server.Instructions, Info: server.Info, Saved: time.Now(),
+		Tools: tools, Revision: server.Revision, Instructions: server.Instructions, Info: server.Info,
 	})
 	if err != nil {
 		s.m.log.Warn("the tools could not be kept for the next start", "server", s.name, "error", err)
@@ -141,15 +148,18 @@ func (s *supervisor) listed(c *client.Client, tools []mcp.Tool, err error) {
 	case wantsLogin(err):
 		s.loggedOut(c, err)
 		return
-	case err != nil && (!first || l.cached || len(tools) == 0):
+	case err != nil:
 		l.again = true
 		l.delay = max(2*l.delay, time.Second)
+		if !l.whole && len(tools) > 0 { // the beginning of a list is better than nothing
+			l.set(s.name, tools, s.server.Tools)
+		}
 	case l.set(s.name, tools, s.server.Tools):
 		l.delay = 0
-		l.cached = false
+		l.cached, l.whole = false, true
 	default:
 		l.delay *= 2
-		l.cached = false
+		l.cached, l.whole = false, true
 	}
 	l.server = c.Server()
 	if first {

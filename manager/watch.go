@@ -21,29 +21,31 @@ const (
 
 // Watch follows the files of sources: whenever they have changed they are read again, once for a storm of changes, and
 // what they hold is applied. loaded is told of each set that was read, before it is applied, and returns the servers to
-// apply: it is where servers are kept out that nobody has approved. failed is told why the files could not be read; the
-// servers then stay as they are. Watch returns when ctx is done, with nil, or when files can't be watched.
+// apply; what nobody has approved is kept out by sources. A file or an entry that can't be read any more leaves its
+// servers as they are; failed is told of files that can't be read, each time. Watch returns when ctx is done, with nil,
+// or when files can't be watched.
 func (m *Manager) Watch(
 	ctx context.Context, sources config.Sources, loaded func(*config.Set) []config.Server, failed func(error),
 ) error {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
-		return fmt.Errorf("the configuration can't be watched: %w", err)
+		return fmt.Errorf("%w: %w", errUnwatched, err)
 	}
 	defer w.Close()
-	set, err := read(w, sources, nil)
-	if err != nil {
+	f := &follower{manager: m, watcher: w, sources: sources, loaded: loaded, failed: failed, paths: []string{sources.Path}}
+	for _, s := range m.Snapshot().Servers {
+		f.applied = append(f.applied, s.Config)
+	}
+	if err := f.reload(); err != nil { // what has changed since the caller has read it
 		return err
 	}
-	paths := set.Paths()
-	m.Apply(loaded(set)) // what has changed since the caller has read it
 	var quiet, latest <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case event := <-w.Events:
-			if !slices.ContainsFunc(paths, func(p string) bool { return touches(event.Name, p) }) || event.Op == fsnotify.Chmod {
+			if !f.concerns(event) {
 				continue
 			}
 			quiet = time.After(filesQuiet)
@@ -61,27 +63,83 @@ func (m *Manager) Watch(
 		case <-latest:
 		}
 		quiet, latest = nil, nil
-		set, err := read(w, sources, paths)
-		if err != nil {
+		if err := f.reload(); err != nil {
 			failed(err)
-			continue
 		}
-		paths = set.Paths()
-		m.Apply(loaded(set))
 	}
 }
 
-// read reads the files while their folders are watched, so that no change falls between the two. paths are the files to
-// watch where they can't be read.
-func read(w *fsnotify.Watcher, sources config.Sources, paths []string) (*config.Set, error) {
+// A follower is one run of Watch.
+type follower struct {
+	manager *Manager
+	watcher *fsnotify.Watcher
+	sources config.Sources
+	loaded  func(*config.Set) []config.Server
+	failed  func(error)
+	paths   []string        // of the files
+	applied []config.Server // the last time
+}
+
+// concerns reports whether an event may be a change of one of the files.
+func (f *follower) concerns(event fsnotify.Event) bool {
+	return event.Op != fsnotify.Chmod &&
+		slices.ContainsFunc(f.paths, func(path string) bool { return touches(event.Name, path) })
+}
+
+// reload reads the files and applies what they hold. The error is that they can't be watched.
+func (f *follower) reload() error {
+	set, err := f.read()
+	switch {
+	case errors.Is(err, errUnwatched):
+		return err
+	case err != nil:
+		f.failed(err)
+		return nil
+	}
+	f.paths = set.Paths()
+	for _, source := range set.Sources {
+		if source.Err != nil {
+			f.failed(source.Err)
+		}
+	}
+	servers := f.loaded(set)
+	f.applied = slices.Concat(servers, unreadable(f.applied, servers, set))
+	f.manager.Apply(f.applied)
+	return nil
+}
+
+// unreadable returns the servers of before that are missing now only because their file or their entry can't be read.
+func unreadable(before, now []config.Server, set *config.Set) (kept []config.Server) {
+	broken := func(s config.Server) bool {
+		return slices.ContainsFunc(set.Sources, func(source config.Source) bool {
+			return source.Err != nil && source.Path == s.Origin
+		}) || slices.ContainsFunc(set.Problems, func(p *config.Problem) bool {
+			return p.Severity == config.Error && p.Path == s.Origin && p.Server == s.Name
+		})
+	}
+	for _, s := range before {
+		named := slices.ContainsFunc(now, func(other config.Server) bool { return other.Name == s.Name })
+		if !named && broken(s) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// errUnwatched tells that changes of files would not be noticed.
+var errUnwatched = errors.New("the configuration can't be watched")
+
+// read reads the files while their folders are watched, so that no change falls between the two.
+func (f *follower) read() (*config.Set, error) {
 	for {
-		set, err := sources.Load()
+		set, err := f.sources.Load()
+		paths := f.paths // if they can't be read
 		if err == nil {
 			paths = set.Paths()
 		}
-		more, unwatched := follow(w, paths)
+		more, unwatched := follow(f.watcher, paths)
 		switch {
-		case err == nil && unwatched != nil:
+		case unwatched != nil:
 			return nil, unwatched
 		case !more:
 			return set, err
@@ -111,7 +169,7 @@ func follow(w *fsnotify.Watcher, paths []string) (more bool, err error) {
 			}
 			above := filepath.Dir(folder)
 			if above == folder {
-				return more, fmt.Errorf("the configuration can't be watched: %w", err)
+				return more, fmt.Errorf("%w: %w", errUnwatched, err)
 			}
 			folder = above
 		}

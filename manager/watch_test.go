@@ -44,9 +44,6 @@ func watch(t *testing.T, path string) *watched {
 			for _, p := range set.Problems {
 				w.failed = append(w.failed, p)
 			}
-			if len(set.Sources) > 0 && set.Sources[0].Err != nil {
-				return statuses(w.m)
-			}
 			return set.Servers
 		}, func(err error) {
 			w.mu.Lock()
@@ -62,14 +59,6 @@ func watch(t *testing.T, path string) *watched {
 	})
 	w.until("the first reading", func() bool { return w.loaded() > 0 })
 	return w
-}
-
-// statuses returns the servers that are configured now.
-func statuses(m *manager.Manager) (all []config.Server) {
-	for _, s := range m.Snapshot().Servers {
-		all = append(all, s.Config)
-	}
-	return all
 }
 
 func (w *watched) loaded() int {
@@ -173,8 +162,22 @@ func TestABrokenFileKeepsTheServers(t *testing.T) {
 	write(t, path, `{"mcpServers": {`)
 	w.until("a failure", func() bool { return strings.Contains(w.failures(), path) })
 	w.ready("a")
+	loads := w.loaded()
+	write(t, path, `{"mcpServers": {"a": {"command": 7}, "b": {"command": "fake"}}}`) // an entry alone is broken
+	w.until("another reading", func() bool { return w.loaded() > loads })
+	w.until("both", func() bool {
+		_, ok := w.m.Snapshot().Server("b")
+		return ok
+	})
+	w.until("both ready", func() bool {
+		a, _ := w.m.Snapshot().Server("a")
+		b, _ := w.m.Snapshot().Server("b")
+		return a.State == manager.Ready && b.State == manager.Ready
+	})
 	write(t, path, text("", "a", "b"))
 	w.ready("a b")
+	write(t, path, text("", "b"))
+	w.ready("b")
 	if n := get(w.all["a"], func(f *fake) int { return len(f.opened) }); n != 1 {
 		t.Errorf("the server was started %d times", n)
 	}
