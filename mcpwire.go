@@ -6,8 +6,6 @@ package mcpwire
 import (
 	"context"
 	"os"
-	"path/filepath"
-	"runtime"
 	"time"
 
 	"mcpwire/client"
@@ -90,24 +88,17 @@ func eras(folder string) eracache.Cache {
 
 // stateDir returns the folder that Options.StateDir stands for; empty where there is none.
 func stateDir(folder string) string {
-	if folder == "none" {
+	switch folder {
+	case "none":
 		return ""
+	case "":
+		usual, err := config.StateDir()
+		if err != nil {
+			return ""
+		}
+		return usual
 	}
-	if folder != "" {
-		return folder
-	}
-	base := os.Getenv("XDG_STATE_HOME")
-	if runtime.GOOS == "windows" {
-		base = os.Getenv("LocalAppData")
-	}
-	if filepath.IsAbs(base) {
-		return filepath.Join(base, "mcpwire")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil || runtime.GOOS == "windows" {
-		return ""
-	}
-	return filepath.Join(home, ".local", "state", "mcpwire")
+	return folder
 }
 
 // choose returns the entry's duration, in which 0 means no limit, or else that of the options.

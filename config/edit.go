@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
 )
@@ -20,10 +21,13 @@ var (
 // name. Comments and the form of everything else are kept. The file and its folder are made if they are missing. What
 // is written is what is set, as Server has it. Errors are a *Problem if the file can't be read, parsed (then it is
 // never written) or written, with ErrServerExists in it if the name is taken and replace is false, and those of
-// Server.Kind. Several writers, in several processes, wait for each other.
+// Server.Kind; a name must be there, in valid UTF-8. Several writers, in several processes, wait for each other.
 func AddServer(path string, s Server, replace bool) error {
 	if s.Name == "" {
 		return errors.New("a server must have a name")
+	}
+	if !utf8.ValidString(s.Name) {
+		return fmt.Errorf("a server's name must be valid UTF-8, not %q", s.Name)
 	}
 	if _, err := s.Kind(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -242,7 +243,7 @@ func TestWhatIsNotThereCannotBeChanged(t *testing.T) {
 	if !errors.Is(err, config.ErrNoServer) || !strings.HasSuffix(err.Error(), `mcp.json: server "x": there is no server of that name`) {
 		t.Errorf("got %v", err)
 	}
-	for _, s := range []config.Server{{Command: "c"}, {Name: "x"}} {
+	for _, s := range []config.Server{{Command: "c"}, {Name: "x"}, {Name: "a\xff", Command: "c"}} {
 		if got, err := edited(t, "{}", adding(s, false)); err == nil || got != "{}" {
 			t.Errorf("%+v: got %v, %s", s, err, got)
 		}
@@ -283,6 +284,61 @@ func TestWritingKeepsLinksAndModes(t *testing.T) {
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+}
+
+func TestALinkIsFollowedFromWhereItReallyStands(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights")
+	}
+	for _, row := range []struct{ name, link, to, want string }{
+		{"a linked folder", "alias/mcp.json", "../mcp.json", "deep/mcp.json"},
+		{"a linked folder, no file yet", "alias/mcp.json", "../new.json", "deep/new.json"},
+		{"in the target", "mcp.json", "alias/../mcp.json", "deep/mcp.json"},
+		{"another folder", "mcp.json", "deep/real/mcp.json", "deep/real/mcp.json"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := tree(t, map[string]string{"deep/real/": "", "deep/mcp.json": "{}"})
+			if err := os.Symlink("deep/real", filepath.Join(dir, "alias")); err != nil {
+				t.Fatal(err)
+			}
+			link := filepath.Join(dir, row.link)
+			if err := os.Symlink(row.to, link); err != nil {
+				t.Fatal(err)
+			}
+			if err := config.AddServer(link, simple, false); err != nil {
+				t.Fatal(err)
+			}
+			if f, err := config.ReadFile(filepath.Join(dir, row.want)); err != nil || names(f) != "new" {
+				t.Errorf("got %v, %v", f, err)
+			}
+			if f, err := config.ReadFile(link); err != nil || names(f) != "new" {
+				t.Errorf("through the link: got %v, %v", f, err)
+			}
+			set, err := config.Sources{Path: link, User: "none", NoProject: true}.Load()
+			if want := []string{link, filepath.Join(dir, row.want)}; err != nil || !slices.Equal(set.Paths(), want) {
+				t.Errorf("watched are %q, want %q (error %v)", set.Paths(), want, err)
+			}
+		})
+	}
+}
+
+func TestDraftsOfKilledWritersAreRemoved(t *testing.T) {
+	const draft, others, folder = ".mcp.json.new-123", ".mcp.json.new-idea", ".mcp.json.new-4"
+	dir := tree(t, map[string]string{"mcp.json": "{}", draft: "{", others: "", folder + "/": "", ".x.json.new-1": ""})
+	if err := config.AddServer(filepath.Join(dir, "mcp.json"), simple, false); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range left {
+		got = append(got, e.Name())
+	}
+	if want := []string{folder, others, ".x.json.new-1", "mcp.json"}; !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
 	}
 }
 

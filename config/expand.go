@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,11 +41,13 @@ func (e *ExpandError) Error() string {
 // put in is not expanded again. A header that is empty then is left out, and relative paths are made absolute as
 // Server says.
 //
-// secrets are the values put in that could be secret: all those in headers, and elsewhere those of variables (and in
-// Env those under names) that look like a secret's. They are to be kept out of logs and error texts. The error is an
-// *ExpandError.
+// secrets are what must be kept out of logs and error texts: the values put in that could be secret, which are all
+// those in headers, and elsewhere those of variables (and in Env those under names) that look like a secret's, a
+// default that is used instead of one too; and, but for headers, whatever Masked hides, as it is expanded. The error is
+// an *ExpandError.
 func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, secrets []string, err error) {
 	e := expansion{server: &s, lookup: lookup}
+	s.judged(e.collect)
 	s.Command = e.text("command", s.Command)
 	s.Args = slices.Clone(s.Args)
 	for i, arg := range s.Args {
@@ -63,6 +66,7 @@ func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, sec
 	if e.err != nil {
 		return Server{}, nil, e.err
 	}
+	e.secrets = slices.DeleteFunc(e.secrets, func(s string) bool { return s == "" })
 	slices.Sort(e.secrets)
 	return s, slices.Compact(e.secrets), nil
 }
@@ -80,7 +84,7 @@ func (e *expansion) text(field, value string) string {
 		return ""
 	}
 	used := func(variable, value string) {
-		if value != "" && secretIn(field, variable) {
+		if secretIn(field, variable) {
 			e.secrets = append(e.secrets, value)
 		}
 	}
@@ -92,6 +96,49 @@ func (e *expansion) text(field, value string) string {
 		}
 	}
 	return text
+}
+
+// collect takes the secret parts of a value. Headers are left to what sends them, which knows those with secrets.
+func (e *expansion) collect(field string, parts []part) string {
+	if field == "headers" {
+		return ""
+	}
+	for _, p := range parts {
+		_, text := credential(p.text)
+		switch {
+		case p.sort == login:
+			e.login(text)
+		case p.sort == secret, redact.Tokens(text) == redact.Mask:
+			e.secrets = append(e.secrets, e.secret(text))
+		}
+	}
+	return ""
+}
+
+// secret expands a secret text, and takes what is put in: servers may show it alone.
+func (e *expansion) secret(text string) string {
+	used := func(_, value string) { e.secrets = append(e.secrets, value) }
+	expanded, err := expand(text, e.lookup, used, 0)
+	if err != nil {
+		return "" // expanding the whole value tells
+	}
+	return expanded
+}
+
+// login takes the password of a userinfo, or the name if it is alone, as it is written and as a server sees it.
+func (e *expansion) login(text string) {
+	info, err := expand(text, e.lookup, func(string, string) {}, 0)
+	if err != nil {
+		return // as above
+	}
+	name, password, _ := strings.Cut(info, ":")
+	if password == "" {
+		password = name
+	}
+	e.secrets = append(e.secrets, password)
+	if unescaped, err := url.PathUnescape(password); err == nil {
+		e.secrets = append(e.secrets, unescaped)
+	}
 }
 
 // secretIn reports whether the value of a variable could be secret that is used in a field.

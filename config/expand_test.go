@@ -142,7 +142,7 @@ func TestSecretsArePutTogetherAndShownNowhere(t *testing.T) {
 	if err != nil || got.URL != "https://host1/?k=key1" {
 		t.Fatal(got, err)
 	}
-	if want := []string{"head1", "key1", "pass1", "value1"}; !slices.Equal(secrets, want) {
+	if want := []string{"default", "head1", "key1", "pass1", "value1"}; !slices.Equal(secrets, want) {
 		t.Errorf("got %q, want %q", secrets, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,11 +26,11 @@ var fields = map[string]field{
 	"transport":  plain(setType),
 	"command":    plain(func(s *Server, v jsontext.Value) error { return setText(&s.Command, v) }),
 	"args":       plain(func(s *Server, v jsontext.Value) error { return setTexts(&s.Args, v) }),
-	"env":        plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Env, v) }),
+	"env":        plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Env, v, asWritten) }),
 	"envInherit": plain(setEnvInherit),
 	"cwd":        plain(func(s *Server, v jsontext.Value) error { return setText(&s.Cwd, v) }),
 	"url":        plain(func(s *Server, v jsontext.Value) error { return setText(&s.URL, v) }),
-	"headers":    plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Headers, v) }),
+	"headers":    plain(setHeaders),
 	"protocol":   plain(func(s *Server, v jsontext.Value) error { return setText(&s.Protocol, v) }),
 	"tls":        plain(setTLS),
 	"proxy":      plain(func(s *Server, v jsontext.Value) error { return setText(&s.Proxy, v) }),
@@ -100,13 +101,22 @@ func setTexts(to *[]string, v jsontext.Value) error {
 	return nil
 }
 
-func setTextMap(to *map[string]string, v jsontext.Value) error {
+func asWritten(name string) string { return name }
+
+// setTextMap takes an object of strings. Names that are the same to canonical must not stand there twice: nobody could
+// say which of them counts.
+func setTextMap(to *map[string]string, v jsontext.Value, canonical func(name string) string) error {
 	if v.Kind() != '{' {
 		return fmt.Errorf("must be an object of strings, not %s", kindName(v.Kind()))
 	}
-	texts := map[string]string{}
+	texts, seen := map[string]string{}, map[string]bool{}
 	for _, m := range members(v, 0) {
 		var text string
+		same := canonical(m.name)
+		if seen[same] {
+			return fmt.Errorf("has %s twice", same)
+		}
+		seen[same] = true
 		if err := setText(&text, m.value); err != nil {
 			return fmt.Errorf("must hold strings: %s %w", m.name, err)
 		}
@@ -116,9 +126,13 @@ func setTextMap(to *map[string]string, v jsontext.Value) error {
 	return nil
 }
 
+func setHeaders(s *Server, v jsontext.Value) error {
+	return setTextMap(&s.Headers, v, http.CanonicalHeaderKey)
+}
+
 func setTLS(s *Server, v jsontext.Value) error {
 	var files map[string]string
-	if err := setTextMap(&files, v); err != nil {
+	if err := setTextMap(&files, v, asWritten); err != nil {
 		return err
 	}
 	known := map[string]*string{"ca": &s.TLS.CA, "cert": &s.TLS.Cert, "key": &s.TLS.Key}

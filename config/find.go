@@ -22,6 +22,13 @@ func UserFile() (string, error) {
 	return filepath.Join(folder, userName), err
 }
 
+// StateDir returns the folder for what programs remember, which need not exist: $XDG_STATE_HOME/mcpwire, where
+// XDG_STATE_HOME is ~/.local/state if it is not set to an absolute path, and on Windows %LocalAppData%\mcpwire. The
+// error tells that the user's folder is not known.
+func StateDir() (string, error) {
+	return userFolder("XDG_STATE_HOME", "LocalAppData", filepath.Join(".local", "state"))
+}
+
 // userFolder returns our folder in one of the user's: the one that a variable names, else one in the home folder.
 func userFolder(variable, onWindows, inHome string) (string, error) {
 	if runtime.GOOS == "windows" {

@@ -23,13 +23,16 @@ const (
 // String returns the scope's name.
 func (s Scope) String() string { return string(s) }
 
-// Sources say where servers are looked for. The zero value is the project's file of the working directory and the
-// user's file.
+// Sources say where servers are looked for. The zero value is the user's file; with Approved, the project's file of the
+// working directory counts too.
 type Sources struct {
 	Path      string // a file that must be there, stronger than all others; empty: none
 	Dir       string // where the search for a project's file starts; empty: the working directory
 	User      string // the user's file; empty: that of UserFile; "none": none
 	NoProject bool   // no project's file is looked for
+	// Approved tells which files of projects count (nil: none): TrustStore.Trusted is made for it. One that does not is
+	// among Set.Sources, as Waiting, and changes nothing else.
+	Approved func(*File) bool
 }
 
 // A Source is one file that servers were looked for in.
@@ -38,7 +41,13 @@ type Source struct {
 	Path  string
 	File  *File // what it holds; nil if it can't be used
 	Err   error // why not, a *Problem; else nil
+	// Waiting: it NeedsTrust and was not approved, so what it holds is left out of the Set, its problems too. After its
+	// approval the sources are to be loaded again.
+	Waiting bool
 }
+
+// counts reports whether what the source holds is part of the set.
+func (s Source) counts() bool { return s.File != nil && !s.Waiting }
 
 // NeedsTrust reports whether the servers of this source may be started only after its content was approved: a project's
 // file comes with the project, perhaps from strangers, and names programs that would run.
@@ -109,23 +118,25 @@ func (s Sources) Load() (*Set, error) {
 	var seen []fs.FileInfo
 	for _, c := range s.candidates() {
 		for _, path := range c.paths {
-			set.paths = append(set.paths, filepath.Join(folderOf(path), filepath.Base(path)))
+			set.follow(filepath.Join(folderOf(path), filepath.Base(path)))
 		}
 		path, info, found := c.find()
 		again := func(other fs.FileInfo) bool { return os.SameFile(info, other) }
 		if !found || info != nil && slices.ContainsFunc(seen, again) {
 			continue // a file counts once, at its strongest
 		}
-		if info != nil {
+		file, err := c.read(path)
+		source := Source{Scope: c.scope, Path: path, File: file, Err: err}
+		source.Waiting = source.NeedsTrust() && file != nil && (s.Approved == nil || !s.Approved(file))
+		if info != nil && !source.Waiting {
 			seen = append(seen, info)
 		}
-		file, err := c.read(path)
 		switch {
 		case err != nil && c.scope == ScopeConfig:
 			return nil, err
 		case errors.Is(err, fs.ErrNotExist):
 		default:
-			set.add(Source{c.scope, path, file, err})
+			set.add(source)
 		}
 	}
 	set.merge()
@@ -139,13 +150,22 @@ type Set struct {
 	// the next weaker one of its name with that changed; its scope and origin are the weaker one's, as is all else.
 	Servers  []Server
 	Sources  []Source   // the files that exist, strongest first
-	Problems []*Problem // of all files, and of the files themselves
+	Problems []*Problem // of all files that count, and of the files themselves
 
 	paths []string
 }
 
-// Paths returns the absolute paths of all files whose change could change the set, whether they exist or not.
+// Paths returns the absolute paths of all files whose change could change the set, whether they exist or not: of a link
+// also that of the file that it leads to.
 func (s *Set) Paths() []string { return slices.Clone(s.paths) }
+
+// follow takes a path for Paths.
+func (s *Set) follow(path string) {
+	s.paths = append(s.paths, path)
+	if target, err := followed(path); err == nil && target != path {
+		s.paths = append(s.paths, target)
+	}
+}
 
 // add takes a source with its problems.
 func (s *Set) add(source Source) {
@@ -153,7 +173,7 @@ func (s *Set) add(source Source) {
 	if p, ok := errors.AsType[*Problem](source.Err); ok {
 		s.Problems = append(s.Problems, p)
 	}
-	if source.File == nil {
+	if !source.counts() {
 		return
 	}
 	for _, list := range [][]Server{source.File.Servers, source.File.entries} {
@@ -174,7 +194,7 @@ func (s *Set) Server(name string) (*Server, error) {
 		}
 	}
 	for i, source := range s.Sources {
-		if source.File == nil {
+		if !source.counts() {
 			continue
 		}
 		_, err := source.File.Server(name)
@@ -184,7 +204,7 @@ func (s *Set) Server(name string) (*Server, error) {
 		}
 		var hidden []string
 		for _, weaker := range s.Sources[i+1:] {
-			if weaker.File != nil && slices.ContainsFunc(weaker.File.entries, called(name)) {
+			if weaker.counts() && slices.ContainsFunc(weaker.File.entries, called(name)) {
 				hidden = append(hidden, weaker.Path)
 			}
 		}

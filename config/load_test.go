@@ -40,11 +40,14 @@ func tree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// load loads the sources of a tree: c.json as the named file, proj as the project, u.json as the user's file.
+// approve is Sources.Approved of a host that has asked.
+func approve(*config.File) bool { return true }
+
+// load loads the sources of a tree: c.json as the named file, proj as the project, approved, u.json as the user's file.
 func load(t *testing.T, files map[string]string) (*config.Set, []string) {
 	t.Helper()
 	dir := tree(t, files)
-	s := config.Sources{Dir: filepath.Join(dir, "proj"), User: filepath.Join(dir, "u.json")}
+	s := config.Sources{Dir: filepath.Join(dir, "proj"), User: filepath.Join(dir, "u.json"), Approved: approve}
 	if _, ok := files["c.json"]; ok {
 		s.Path = filepath.Join(dir, "c.json")
 	}
@@ -256,7 +259,9 @@ func TestProgramsOfAProjectRunInItsFolder(t *testing.T) {
 		"a$$b/.mcp.json": `{"mcpServers": {"none": {"command": "x", "args": ["./server.js"]}, "rel": {"command": "x", "cwd": "d"},
 			"web": {"url": "http://h"}}}`,
 	})
-	set, err := config.Sources{Dir: filepath.Join(dir, "a$$b", "sub"), User: filepath.Join(dir, "u.json")}.Load()
+	set, err := config.Sources{
+		Dir: filepath.Join(dir, "a$$b", "sub"), User: filepath.Join(dir, "u.json"), Approved: approve,
+	}.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

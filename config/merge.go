@@ -21,7 +21,7 @@ func (s *Set) merge() {
 		return slots[name]
 	}
 	for _, source := range s.Sources {
-		if source.File == nil {
+		if !source.counts() {
 			continue
 		}
 		for _, entry := range source.File.entries {

@@ -122,8 +122,8 @@ const deepest = 8
 // lookup finds the value of a variable.
 type lookup = func(name string) (value string, set bool)
 
-// expand returns the value with its references replaced. Each variable that is used is told to used. What is put in is
-// not looked at again.
+// expand returns the value with its references replaced. used is told of each variable and of what is put in for it,
+// its value or its default. What is put in is not looked at again.
 func expand(value string, lookup lookup, used func(name, value string), depth int) (string, error) {
 	if !strings.Contains(value, "$") {
 		return value, nil
@@ -153,7 +153,11 @@ func (p piece) resolve(lookup lookup, used func(name, value string), depth int) 
 	value, set := lookup(p.variable)
 	switch {
 	case p.defaults && value == "":
-		return expand(p.fallback, lookup, used, depth+1)
+		text, err := expand(p.fallback, lookup, used, depth+1)
+		if err == nil {
+			used(p.variable, text)
+		}
+		return text, err
 	case !set:
 		return "", unsetError(p.variable)
 	}

@@ -2,10 +2,11 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,15 +20,13 @@ const mostApprovals = 1000
 // at once.
 type TrustStore struct{ path string }
 
-// OpenTrust returns the store in the file at path, which need not exist. An empty path is
-// $XDG_STATE_HOME/mcpwire/trust.json, where XDG_STATE_HOME is ~/.local/state if it is not set to an absolute path,
-// and on Windows %LocalAppData%\mcpwire\trust.json. If the user's folder is not known, nothing is trusted and Approve
-// fails.
+// OpenTrust returns the store in the file at path, which need not exist. An empty path is trust.json in the folder of
+// StateDir. If the user's folder is not known, nothing is trusted and Approve fails.
 func OpenTrust(path string) TrustStore {
 	if path != "" {
 		return TrustStore{path}
 	}
-	folder, err := userFolder("XDG_STATE_HOME", "LocalAppData", filepath.Join(".local", "state"))
+	folder, err := StateDir()
 	if err != nil {
 		return TrustStore{}
 	}
@@ -46,7 +45,8 @@ type approval struct {
 }
 
 // Trusted reports whether this very content was approved for the file at this absolute path. It is about what File
-// holds, not about what the file may hold by now. A store that is missing or damaged trusts nothing.
+// holds, not about what the file may hold by now. A store that is missing or damaged trusts nothing, and none trusts a
+// file whose path is not valid UTF-8.
 func (t TrustStore) Trusted(f *File) bool {
 	if t.path == "" || f.sum == "" {
 		return false
@@ -61,7 +61,7 @@ func (t TrustStore) Trusted(f *File) bool {
 
 // Approve remembers this content of the file as trusted. The store keeps the newest 1,000 approvals, in a file that
 // only the user may read. A damaged store is replaced. The error is a *Problem, or tells that the content or the
-// store's place is not known.
+// store's place is not known, or that the file's path is not valid UTF-8.
 func (t TrustStore) Approve(f *File) error {
 	switch {
 	case t.path == "":
@@ -69,7 +69,11 @@ func (t TrustStore) Approve(f *File) error {
 	case f.sum == "":
 		return errors.New("there is nothing to approve: the file was not read")
 	}
-	now := approval{absolute(f.Path), f.sum, time.Now().UTC().Format(time.RFC3339)}
+	path := absolute(f.Path)
+	if !utf8.ValidString(path) {
+		return fmt.Errorf("%q can't be approved: its path is not valid UTF-8", path)
+	}
+	now := approval{path, f.sum, time.Now().UTC().Format(time.RFC3339)}
 	return update(t.path, func(text []byte) ([]byte, error) {
 		known := readApprovals(text)
 		known.Approved = slices.DeleteFunc(known.Approved, func(a approval) bool {
@@ -98,5 +102,5 @@ func absolute(path string) string {
 	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = resolved
 	}
-	return strings.ToValidUTF8(filepath.Join(folder, filepath.Base(path)), "\ufffd")
+	return filepath.Join(folder, filepath.Base(path))
 }

@@ -167,6 +167,9 @@ func TestTheStoreIsInTheUsersFolder(t *testing.T) {
 	dir := tree(t, nil)
 	t.Setenv("XDG_STATE_HOME", dir)
 	t.Setenv("LocalAppData", dir)
+	if state, err := config.StateDir(); state != filepath.Join(dir, "mcpwire") || err != nil {
+		t.Errorf("the folder for state is %s, %v", state, err)
+	}
 	f := reread(t, filepath.Join(dir, "f.json"), "{}")
 	if err := config.OpenTrust("").Approve(f); err != nil || !config.OpenTrust(filepath.Join(dir, "mcpwire", "trust.json")).Trusted(f) {
 		t.Errorf("got %v", err)
@@ -176,5 +179,23 @@ func TestTheStoreIsInTheUsersFolder(t *testing.T) {
 	t.Setenv("LocalAppData", "")
 	if store := config.OpenTrust(""); store.Trusted(f) || store.Approve(f) == nil {
 		t.Error("without a folder")
+	}
+}
+
+func TestAPathThatTheStoreCannotHoldIsNotTrusted(t *testing.T) {
+	dir := tree(t, nil)
+	store := config.OpenTrust(filepath.Join(dir, "trust.json"))
+	odd, twin := filepath.Join(dir, "a\xff"), filepath.Join(dir, "a\ufffd")
+	for _, folder := range []string{odd, twin} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Skip("the file system takes no such name: ", err)
+		}
+	}
+	good, bad := reread(t, filepath.Join(twin, "f"), "{}"), reread(t, filepath.Join(odd, "f"), "{}")
+	if err := store.Approve(good); err != nil || store.Trusted(bad) {
+		t.Errorf("the approval of another file counts (error %v)", err)
+	}
+	if err := store.Approve(bad); err == nil || !strings.Contains(err.Error(), "its path is not valid UTF-8") || store.Trusted(bad) {
+		t.Errorf("it was approved (error %v)", err)
 	}
 }

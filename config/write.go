@@ -8,9 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"mcpwire/internal/atomicfile"
 )
 
 // How long a writer waits for another one, and how often it looks.
@@ -39,6 +42,7 @@ func update(path string, change func(text []byte) ([]byte, error)) error {
 		return unreadable(path, err)
 	}
 	defer unlock()
+	removeDrafts(target)
 	before, err := readText(target)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
@@ -62,10 +66,16 @@ func followed(path string) (string, error) {
 		if err != nil { // no link
 			return path, nil //nolint:nilerr // whatever else is wrong shows when the file is read
 		}
+		folder, name := filepath.Split(to)
 		if !filepath.IsAbs(to) {
-			to = filepath.Join(filepath.Dir(path), to)
+			above, _ := filepath.Split(path)
+			folder = above + folder
 		}
-		path = to
+		// What ".." means behind a linked folder only the links can tell, so nothing may be cleaned before.
+		if resolved, err := filepath.EvalSymlinks(folder); err == nil {
+			folder = resolved
+		}
+		path = filepath.Join(folder, name)
 	}
 	return "", errors.New("too many links")
 }
@@ -104,23 +114,28 @@ func current(l *flock.Flock) bool {
 	return err == nil && os.SameFile(locked, named)
 }
 
+// draftName begins the names of the drafts of a file.
+func draftName(path string) string { return "." + filepath.Base(path) + ".new-" }
+
 // replace writes a file anew, so that others see the old text or the new.
 func replace(path string, text []byte) error {
-	mode := fs.FileMode(0o600)
+	o := atomicfile.Options{Draft: draftName(path), Sync: true}
 	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
+		o.Mode = info.Mode().Perm()
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*")
+	return atomicfile.Write(path, text, o)
+}
+
+// removeDrafts removes drafts of a file, which writers that were killed have left behind. The file must be locked.
+func removeDrafts(path string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
-		return err
+		return
 	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	for _, e := range entries {
+		number, draft := strings.CutPrefix(e.Name(), draftName(path))
+		if draft && number != "" && strings.Trim(number, "0123456789") == "" && e.Type().IsRegular() {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), e.Name())) // what can't be removed is left to the next writer
+		}
 	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err
 }

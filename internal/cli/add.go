@@ -87,8 +87,8 @@ func (x *addition) server(cmd *cobra.Command, words []string, path string) (conf
 	folder := filepath.Dir(path)
 	if command != nil {
 		s.Command, s.Args = command[0], command[1:]
-		if filepath.Base(s.Command) != s.Command && x.cwd == "" {
-			s.Command = x.placed(s.Command, folder)
+		if filepath.Base(s.Command) != s.Command {
+			s.Command = x.placed(s.Command, x.runsIn(folder))
 		}
 	} else if s.URL = words[1]; !strings.Contains(s.URL, "://") && !strings.Contains(s.URL, "${") {
 		return s, usagef("%q is no URL; a command goes behind --, as in \"%s %s -- %s\"", s.URL, cmd.CommandPath(),
@@ -119,15 +119,34 @@ func (x *addition) placed(path, folder string) string {
 	if err != nil {
 		return path
 	}
-	if x.file.project {
-		if parent, err := filepath.EvalSymlinks(filepath.Dir(here)); err == nil { // as those of the project's file are
-			here = filepath.Join(parent, filepath.Base(here))
-		}
-		if relative, err := filepath.Rel(folder, here); err == nil {
+	if x.file.project && folder != "" {
+		if relative, err := filepath.Rel(folder, inProject(here)); err == nil {
 			return "./" + filepath.ToSlash(relative)
 		}
 	}
 	return strings.ReplaceAll(here, "$", "$$")
+}
+
+// runsIn returns the folder that the path of a program is taken from: that of --cwd, else folder; empty if it is known
+// only when the server is started.
+func (x *addition) runsIn(folder string) string {
+	if x.cwd == "" {
+		return folder
+	}
+	here, err := filepath.Abs(x.cwd)
+	if err != nil || strings.Contains(x.cwd, "${") {
+		return ""
+	}
+	return inProject(here)
+}
+
+// inProject resolves the links among the folders of a path, as they are in the path of a project's file.
+func inProject(path string) string {
+	parent, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path
+	}
+	return filepath.Join(parent, filepath.Base(path))
 }
 
 // pairs reads what flags give, "NAME=VALUE" or "NAME: VALUE". Errors don't show it: it may be a secret.
@@ -167,7 +186,10 @@ func (x *addition) warn(s config.Server, path string, approved bool) {
 	if err != nil || x.file.config != "" {
 		return
 	}
-	if found, err := c.Server(s.Name); err != nil || found != nil && found.Origin != path {
+	switch found, err := c.Server(s.Name); {
+	case err != nil: // it tells which entries are not used before it is mended
+		x.console.linef("mcpwire: warning: %v", err)
+	case found != nil && found.Origin != path:
 		x.console.linef("mcpwire: warning: a stronger file names %s too, and its entry counts", s.Name)
 	}
 }

@@ -9,17 +9,18 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"mcpwire/config"
 	"mcpwire/manager"
 	"mcpwire/mcp"
 )
 
 // allTools lists the tools of all configured servers.
 func (a *app) allTools(ctx context.Context, f *serverFlags) error {
-	servers, failed, err := a.configured(nil, f)
+	servers, lost, err := a.configured(nil, f)
 	switch {
 	case err != nil:
 		return err
-	case len(servers) == 0 && failed == 0:
+	case len(servers) == 0 && lost == nil:
 		return usagef("no server is given and none is configured; write \"mcpwire tools SERVER\", as in " +
 			"\"mcpwire tools demo\", or \"mcpwire tools -- COMMAND ARG...\"")
 	}
@@ -38,7 +39,7 @@ func (a *app) allTools(ctx context.Context, f *serverFlags) error {
 			return err
 		}
 		a.showTroubles(s)
-		return verdict(s, failed)
+		return verdict(s, len(lost))
 	})
 }
 
@@ -61,9 +62,17 @@ func (a *app) showTroubles(s *manager.Snapshot) {
 		case err != nil:
 			a.console.line("mcpwire: " + indented(withName(name, err)))
 		case one.State == manager.Ready && one.Tools == 0:
-			a.console.linef("%s has no tools", name)
+			a.console.line(toolless(one.Config))
 		}
 	}
+}
+
+// toolless tells of a server without tools. Whether its entry's filter keeps some out is not known.
+func toolless(s config.Server) string {
+	if len(s.Tools.Allow)+len(s.Tools.Deny) > 0 {
+		return s.Name + " has no tools, or none that its entry allows"
+	}
+	return s.Name + " has no tools"
 }
 
 // printAll prints tools under their servers, each with its safe name.

@@ -75,9 +75,9 @@ func (a *app) ask(source *config.Source, wanted []config.Server) error {
 	return nil
 }
 
-// descriptions shows what a file starts: the very commands and addresses, before variables are put in. Control
-// characters are made visible, and so is all that decides what a command does; secrets are masked where they decide
-// nothing.
+// descriptions shows what a file starts: the very commands with all that decides what they do, and addresses, before
+// variables are put in. Control characters are made visible. Masked are the values of headers, and secrets in
+// addresses, which decide nothing; the environment is not: it can hold code whatever its names are.
 func descriptions(file *config.File) string {
 	var b strings.Builder
 	for _, s := range file.Servers {
@@ -104,11 +104,21 @@ func description(s config.Server) (lines []string) {
 	} else {
 		lines = append(lines, visible(masked.URL))
 	}
-	for _, name := range slices.Sorted(maps.Keys(masked.Env)) {
-		lines = append(lines, "with the variable "+shellWords([]string{name + "=" + masked.Env[name]}))
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		lines = append(lines, "with the variable "+shellWords([]string{name + "=" + s.Env[name]}))
+	}
+	if s.EnvInherit.Minimal {
+		lines = append(lines, "with our environment: "+visible(s.EnvInherit.String()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(masked.Headers)) {
 		lines = append(lines, "with the header "+visible(name+": "+masked.Headers[name]))
+	}
+	for _, file := range [][2]string{
+		{"certificates that are trusted", s.TLS.CA}, {"certificate that is shown", s.TLS.Cert}, {"private key", s.TLS.Key},
+	} {
+		if file[1] != "" {
+			lines = append(lines, "with the "+file[0]+" in "+visible(file[1]))
+		}
 	}
 	if s.Proxy != "" {
 		lines = append(lines, "through the proxy "+visible(masked.Proxy))

@@ -12,20 +12,26 @@ import (
 // A catalogue is the servers that are configured.
 type catalogue struct {
 	*config.Set
-	unapproved *config.Source // the project's file, if nobody has approved its content; nil otherwise
-	without    bool           // the set leaves the servers of unapproved out, as --config names what is wanted
+	files      []config.Source // all that exist, strongest first
+	unapproved *config.Source  // the project's file, if nobody has approved its content; nil otherwise
+	without    bool            // the set leaves the servers of unapproved out
 }
 
 // load reads all files that name servers. That of --config, path, must be readable; what is wrong with others is among
-// the set's problems.
-func (a *app) load(path string) (*catalogue, error) {
-	sources := config.Sources{Path: path}
+// the set's problems. A project's file that nobody has approved is left out if --config names what is wanted; else
+// whoever starts its servers must ask.
+func (a *app) load(path string) (*catalogue, error) { return a.read(path, path != "") }
+
+// read is load, which leaves out what was not approved where without says so.
+func (a *app) read(path string, without bool) (*catalogue, error) {
+	all := func(*config.File) bool { return true } // what must be approved is asked for before it is started
+	sources := config.Sources{Path: path, Approved: all}
 	set, err := sources.Load()
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	c := &catalogue{Set: set, unapproved: unapproved(set)}
-	if c.unapproved == nil || path == "" {
+	c := &catalogue{Set: set, files: set.Sources, unapproved: unapproved(set)}
+	if c.unapproved == nil || !without {
 		return c, nil
 	}
 	sources.NoProject, c.without = true, true
@@ -101,20 +107,46 @@ func (a *app) showProblems(set *config.Set, names []string, reported error, all 
 	}
 }
 
+// showWaiting tells that a project's file is left out.
+func (a *app) showWaiting(c *catalogue) {
+	if c.without {
+		a.console.linef("mcpwire: warning: the servers of %s are left out: nobody has approved it (\"mcpwire trust %s\")",
+			visible(c.unapproved.Path), shellWords([]string{c.unapproved.Path}))
+	}
+}
+
 // sameProblem reports whether err is p, or p with more text.
 func sameProblem(err error, p *config.Problem) bool {
 	q, ok := errors.AsType[*config.Problem](err)
 	return ok && q.Path == p.Path && q.Line == p.Line && q.Column == p.Column && q.Severity == p.Severity
 }
 
-// broken counts the entries and files that can't be used. One entry may have several faults.
-func broken(set *config.Set) int {
-	type place struct{ path, server string }
-	seen := map[place]bool{}
+// An unusable is an entry that can't be used or, without a server, a file.
+type unusable struct {
+	scope        config.Scope
+	path, server string
+	faults       []error // at least one
+}
+
+// broken returns the entries and files that can't be used, as they are met.
+func broken(set *config.Set) (all []unusable) {
 	for _, p := range set.Problems {
-		if p.Severity == config.Error {
-			seen[place{p.Path, p.Server}] = true
+		if p.Severity != config.Error {
+			continue
+		}
+		i := slices.IndexFunc(all, func(u unusable) bool { return u.path == p.Path && u.server == p.Server })
+		if i < 0 {
+			i = len(all)
+			all = append(all, unusable{path: p.Path, server: p.Server})
+		}
+		all[i].faults = append(all[i].faults, p)
+	}
+	for i := range all {
+		for _, source := range set.Sources {
+			if source.Path == all[i].path {
+				all[i].scope = source.Scope
+			}
 		}
 	}
-	return len(seen)
+	return all
 }

@@ -28,7 +28,7 @@ func demoServerCommand() *cobra.Command {
 		Args:   noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !overHTTP {
-				return demo.Serve(cmd.Context())
+				return served(demo.Serve(cmd.Context()))
 			}
 			ctx, cancel := context.WithCancel(cmd.Context())
 			defer cancel()
@@ -38,7 +38,7 @@ func demoServerCommand() *cobra.Command {
 			}()
 			return demo.ServeHTTP(ctx, func(url string) error {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), listening+url)
-				return err
+				return served(err)
 			})
 		},
 	}
@@ -66,14 +66,26 @@ func startDemoProcess(ctx context.Context) (*demoProcess, error) {
 	d := &demoProcess{process: p}
 	d.drain.Go(func() { _, _ = io.Copy(io.Discard, p.Stderr) })
 	stop := context.AfterFunc(ctx, func() { _ = p.Stdout.Close() })
-	line, err := bufio.NewReader(p.Stdout).ReadString('\n')
+	url, err := listeningAt(p.Stdout)
 	stop()
-	url, ok := strings.CutPrefix(strings.TrimSpace(line), listening)
-	if err != nil || !ok {
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the demo server did not start to listen: %w", err), d.stop(ctx))
 	}
 	d.target = newTarget(config.Server{Name: demo.Name, URL: url}, url, &serverFlags{})
 	return d, nil
+}
+
+// listeningAt reads the URL that the demo server says first.
+func listeningAt(stdout io.Reader) (url string, err error) {
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	url, ok := strings.CutPrefix(strings.TrimSpace(line), listening)
+	if !ok {
+		return "", fmt.Errorf("it said %.100q", line)
+	}
+	return url, nil
 }
 
 // stop ends the server.

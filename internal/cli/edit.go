@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -36,7 +37,14 @@ func (f *fileFlags) path() (string, error) {
 		if path, found := config.ProjectFile(""); found {
 			return path, nil
 		}
-		return filepath.Abs(projectFile)
+		here, err := filepath.Abs("")
+		if err != nil {
+			return "", err
+		}
+		if resolved, err := filepath.EvalSymlinks(here); err == nil { // as the search for the file does
+			here = resolved
+		}
+		return filepath.Join(here, projectFile), nil
 	case f.user:
 		return config.UserFile()
 	}
@@ -68,13 +76,13 @@ func (a *app) edit(path, name string, change func() error) (approved bool, err e
 	if err != nil {
 		return false, err
 	}
-	if !fresh && !maps.Equal(others(before, name), others(after, name)) {
+	if !maps.Equal(others(before, name), others(after, name)) {
 		return false, nil // somebody else has changed it at the same time
 	}
 	return true, trust.Approve(after)
 }
 
-// others are the servers of a file but for one, with what decides what they start.
+// others are the servers of a file but for one, with what decides what is started.
 func others(file *config.File, name string) map[string]string {
 	all := map[string]string{}
 	if file == nil {
@@ -82,7 +90,7 @@ func others(file *config.File, name string) map[string]string {
 	}
 	for _, s := range file.Servers {
 		if s.Name != name {
-			all[s.Name] = s.Fingerprint()
+			all[s.Name] = fmt.Sprint(s.Fingerprint(), s.Disabled)
 		}
 	}
 	return all

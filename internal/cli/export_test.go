@@ -39,3 +39,22 @@ var (
 	FinalTable = finalTable
 	Redrawn    = redrawn
 )
+
+// ReaderGone reports whether nothing is told of the error that a command ended with.
+var ReaderGone = readerGone
+
+// ListTimeout is the clock of the lists of several servers.
+var ListTimeout = listTimeout
+
+// ListeningAt reads the first line of the demo server.
+var ListeningAt = listeningAt
+
+// Edit changes a file as the commands do, and reports whether its content is approved.
+func Edit(path, name string, change func() error) (approved bool, err error) {
+	return (&app{}).edit(path, name, change)
+}
+
+// Graver chooses between the errors of the work and of the shutdown.
+func Graver(stderr io.Writer, server string, err, closeErr error) error {
+	return (&app{console: newConsole(stderr)}).graver(server, err, closeErr)
+}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log" //nolint:depguard // only to silence it
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +29,7 @@ const (
 // server is connected it catches SIGINT, SIGTERM and SIGHUP: the first ends the call and shuts the server down in
 // order, a further one hurries the shutdown. ctx ends it like a first signal.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	log.SetOutput(io.Discard) // net/http logs what servers send out of turn: it would stand between our lines as it came
 	c := newConsole(stderr)
 	a := &app{stdin: stdin, out: newOutput(stdout, c), console: c}
 	root := newRoot(a)
@@ -40,7 +41,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err == nil {
 		return exitDone
 	}
-	if !errors.Is(err, syscall.EPIPE) { // whom the results were for has gone
+	if !readerGone(err) {
 		a.console.line("mcpwire: " + indented(err.Error()))
 	}
 	return exitCode(err)

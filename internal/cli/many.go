@@ -15,42 +15,60 @@ import (
 )
 
 // configured returns the servers that a command over many is about: the named ones or, without names, all. They may be
-// started. failed counts what the files name and nobody can use.
-func (a *app) configured(names []string, f *serverFlags) (servers []config.Server, failed int, err error) {
+// started. lost is what the files name and nobody can use.
+func (a *app) configured(names []string, f *serverFlags) (servers []config.Server, lost []unusable, err error) {
 	c, err := a.load(f.config)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
 	if len(names) > 0 {
-		return a.pick(c, names, f)
+		servers, err = a.pick(c, names, f)
+		return servers, nil, err
 	}
 	a.showProblems(c.Set, nil, nil, true)
-	if c.without && len(c.unapproved.File.Servers) > 0 {
-		a.console.linef("mcpwire: warning: the servers of %s are left out: nobody has approved it (\"mcpwire trust %s\")",
-			visible(c.unapproved.Path), shellWords([]string{c.unapproved.Path}))
-	}
+	a.showWaiting(c)
 	for _, s := range c.Servers {
 		servers = append(servers, newTarget(s, "", f).Server)
 	}
 	return servers, broken(c.Set), a.permit(c, servers...)
 }
 
-// pick returns the servers of those names.
-func (a *app) pick(c *catalogue, names []string, f *serverFlags) (servers []config.Server, failed int, err error) {
+// pick returns the servers of those names, each once. URLs are called by their hosts, as far as that tells them apart.
+func (a *app) pick(c *catalogue, names []string, f *serverFlags) (servers []config.Server, err error) {
+	taken := map[string]bool{}
 	for _, name := range names {
+		taken[name] = true
+	}
+	asked := map[string]bool{}
+	for _, name := range names {
+		if asked[name] {
+			continue
+		}
+		asked[name] = true
 		if host, ok := hostOf(name); ok {
-			servers = append(servers, newTarget(config.Server{Name: host, URL: name}, name, f).Server)
+			called := unlike(taken, host)
+			taken[called] = true
+			servers = append(servers, newTarget(config.Server{Name: called, URL: name}, name, f).Server)
 			continue
 		}
 		t, err := c.find(name, name, f)
 		if err != nil {
 			a.showProblems(c.Set, names, err, f.verbose)
-			return nil, 0, err
+			return nil, err
 		}
 		servers = append(servers, t.Server)
 	}
 	a.showProblems(c.Set, names, nil, f.verbose)
-	return servers, 0, a.permit(c, servers...)
+	return servers, a.permit(c, servers...)
+}
+
+// unlike returns name, with a number behind it if it is taken.
+func unlike(taken map[string]bool, name string) string {
+	called := name
+	for n := 2; taken[called]; n++ {
+		called = fmt.Sprintf("%s (%d)", name, n)
+	}
+	return called
 }
 
 // withManager starts all servers, lets work use them, and shuts them down, all at the same time, on every path.
@@ -59,7 +77,7 @@ func (a *app) withManager(
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
-	m := mcpwire.Manage(withConnectTimeouts(servers), a.manageOptions(f))
+	m := mcpwire.Manage(withConnectTimeouts(servers), a.manageOptions(servers, f))
 	err := work(ctx, m)
 	if f.verbose {
 		a.console.line("shutting down")
@@ -89,9 +107,23 @@ func withConnectTimeouts(servers []config.Server) []config.Server {
 	return servers
 }
 
-func (a *app) manageOptions(f *serverFlags) mcpwire.ManageOptions {
+// listTimeout is the clock of all lists: it is one for all servers, so wide that it ends no request of any before the
+// server's timeout does.
+func listTimeout(servers []config.Server) time.Duration {
+	var widest time.Duration
+	for _, s := range servers {
+		limit := longer(s.Timeout, client.DefaultListTimeout)
+		if limit < 0 {
+			return limit
+		}
+		widest = max(widest, limit)
+	}
+	return widest
+}
+
+func (a *app) manageOptions(servers []config.Server, f *serverFlags) mcpwire.ManageOptions {
 	o := mcpwire.ManageOptions{}
-	o.Client.ListTimeout = longer(f.timeout.value, client.DefaultListTimeout)
+	o.Client.ListTimeout = listTimeout(servers)
 	if !f.verbose {
 		return o
 	}
@@ -165,11 +197,22 @@ func trouble(s manager.Status) error {
 
 // withName returns an error's text with the server's name before it, unless it is in it.
 func withName(server string, err error) string {
-	text := err.Error()
-	if strings.Contains(text, server+": ") || strings.Contains(text, fmt.Sprintf("server %q", server)) {
-		return text
+	if names(err, server) {
+		return err.Error()
 	}
-	return server + ": " + text
+	return server + ": " + err.Error()
+}
+
+// names reports whether an error tells the server's name: before its text or, as one about an entry does, behind the
+// place. That the name is anywhere in the text does not count: it may be the server's words.
+func names(err error, server string) bool {
+	if p, ok := errors.AsType[*config.Problem](err); ok && p.Server == server {
+		return true
+	}
+	if e, ok := errors.AsType[*config.ExpandError](err); ok && e.Server == server {
+		return true
+	}
+	return strings.HasPrefix(err.Error(), server+": ")
 }
 
 // verdict is the error of a command over several servers: nil if none has failed. failed counts those that are not even

@@ -84,7 +84,7 @@ func TestEverySpellingOfATypeIsReadAndBadEntriesAreNamed(t *testing.T) {
 		t.Errorf("exit code %d, want 5\n%s", code, stderr.String())
 	}
 	var list struct {
-		Servers []struct{ Name, Transport, State string }
+		Servers []struct{ Name, Transport, State, Error string }
 	}
 	if err := jsonv2.Unmarshal(stdout.Bytes(), &list, jsonv2.MatchCaseInsensitiveNames(true)); err != nil {
 		t.Fatalf("%v: %s", err, stdout.String())
@@ -93,9 +93,13 @@ func TestEverySpellingOfATypeIsReadAndBadEntriesAreNamed(t *testing.T) {
 	for _, s := range list.Servers {
 		got = append(got, s.Name+" "+s.Transport+" "+s.State)
 	}
-	want := "a http ready, b http ready, c http ready, d http ready, e sse failed, f http ready"
+	want := "a http ready, b http ready, c http ready, d http ready, e sse failed, f http ready, " +
+		"both  failed, neither  failed"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := len(list.Servers); n > 0 && !strings.Contains(list.Servers[n-1].Error, `server "neither": it has neither`) {
+		t.Errorf("the error of the last is %q", list.Servers[n-1].Error)
 	}
 	for _, text := range []string{
 		`mcpwire: error: eight.json:8:3: server "both": it has both a command and a url`,

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 
 	"golang.org/x/term"
 )
@@ -40,9 +42,29 @@ func (o *output) printf(format string, args ...any) error {
 
 func (o *output) write(text string) error {
 	if err := o.console.aside(func() error { return writeAll(o.w, text) }); err != nil {
-		return fmt.Errorf("cannot write to standard output: %w", err)
+		return &outputError{err}
 	}
 	return nil
+}
+
+// An outputError tells that our own standard output can't be written to.
+type outputError struct{ err error }
+
+func (e *outputError) Error() string { return "cannot write to standard output: " + e.err.Error() }
+func (e *outputError) Unwrap() error { return e.err }
+
+// readerGone reports whether a command has failed because whom its results were for has gone: that is no fault.
+func readerGone(err error) bool {
+	failed, ok := errors.AsType[*outputError](err)
+	return ok && errors.Is(failed.err, syscall.EPIPE)
+}
+
+// served returns the end of a server of ours: with a client that has gone, its standard output has too.
+func served(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return &outputError{err}
+	}
+	return err
 }
 
 func writeAll(w io.Writer, text string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,14 +54,11 @@ func (p *post) run(cmd *cobra.Command, words []string) error {
 			return usagef("the params %.60q are not a JSON object or array", words[2])
 		}
 	}
-	caller := oneshot.Caller{Headers: map[string]string{}}
-	for _, header := range p.headers {
-		name, value, ok := strings.Cut(header, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return usagef("the header %q is not of the form 'NAME: VALUE'", header)
-		}
-		caller.Headers[name] = strings.TrimSpace(value)
+	headers, err := pairs(p.headers, ":", "--header", "'NAME: VALUE'")
+	if err != nil {
+		return err
 	}
+	caller := oneshot.Caller{Headers: headers}
 	if p.verbose {
 		caller.OnTrace = func(x oneshot.Trace) { p.console.line(exchangeText(x)) }
 	}
@@ -79,20 +75,20 @@ func (p *post) send(
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
-	limit := transport.DefaultTimeout
+	limit, work := transport.DefaultTimeout, ctx
 	if p.timeout.value != nil {
 		limit = *p.timeout.value
 	}
 	if limit > 0 {
 		bounded, cancel := context.WithTimeoutCause(ctx, limit, &transport.TimeoutError{What: "request", After: limit})
 		defer cancel()
-		ctx = bounded
+		work = bounded
 	}
 	done := p.console.wait("waiting for " + method)
-	envelope, err := caller.Call(ctx, url, method, params)
+	envelope, err := caller.Call(work, url, method, params)
 	done()
 	if err != nil {
-		if context.Cause(ctx) == errInterrupted { //nolint:errorlint // as catchSignals gives it
+		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return err

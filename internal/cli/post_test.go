@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,7 +61,7 @@ func TestPostPrintsTheAnswerAsItCame(t *testing.T) {
 		{"verbose", []string{"/", "x", "-v"}, 0, "{", "POST " + web.URL + "/: 200 after"},
 		{"no method", []string{"/"}, 2, "", "a URL, a method and at most one JSON are wanted"},
 		{"no JSON", []string{"/", "x", "{oops"}, 2, "", "are not a JSON object or array"},
-		{"no header", []string{"/", "x", "--header", "oops"}, 2, "", "not of the form 'NAME: VALUE'"},
+		{"no header", []string{"/", "x", "--header", "oops"}, 2, "", "--header must have the form 'NAME: VALUE'"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			args := append([]string{"post", web.URL + row.args[0]}, row.args[1:]...)
@@ -78,8 +79,26 @@ func TestPostPrintsTheAnswerAsItCame(t *testing.T) {
 	if code, _, stderr := program(t, "post", "localhost", "x"); code != 2 || !strings.Contains(stderr, "is no URL") {
 		t.Errorf("exit code %d, stderr %q", code, stderr)
 	}
+	if _, _, stderr := program(t, "post", web.URL, "x", "--header", "planted-secret"); strings.Contains(stderr, "planted") {
+		t.Errorf("a header that may be a secret is shown: %q", stderr)
+	}
 	program(t, "post", web.URL, "tools/call", `{"name":"echo"}`, "--header", "X-Own:  1 ")
 	if got != `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo"}}` || header.Get("X-Own") != "1" {
 		t.Errorf("sent %s with %v", got, header)
+	}
+}
+
+func TestTheEndOfTheCallersContextIsAnInterruption(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	web := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(web.Close)
+	var out, errs bytes.Buffer
+	code := cli.Main(ctx, []string{"post", web.URL, "x"}, strings.NewReader(""), &out, &errs)
+	if code != 130 || errs.String() != "mcpwire: interrupted\n" {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
 }

@@ -24,7 +24,7 @@ func hostileServerCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return survival.Serve(args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return served(survival.Serve(args[0], cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 }
@@ -61,7 +61,7 @@ func (s *selftest) run(cmd *cobra.Command, patterns []string) error {
 		return err
 	}
 	if s.list {
-		return s.show(rows)
+		return s.showRows(rows)
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -113,7 +113,27 @@ func chosen(patterns []string) ([]survival.Row, error) {
 	return rows, nil
 }
 
-func (s *selftest) show(rows []survival.Row) error {
+// A rowAbout is what --list tells of a row, as --output json shows it.
+type rowAbout struct {
+	Name string `json:"name"`
+	Does string `json:"server"` // what the server does
+	Must string `json:"client"` // what the client must do
+}
+
+func (s *selftest) showRows(rows []survival.Row) error {
+	if s.output.json {
+		var all struct {
+			Rows []rowAbout `json:"rows"`
+		}
+		for _, r := range rows {
+			all.Rows = append(all.Rows, rowAbout{r.Name, r.Does, r.Must})
+		}
+		text, err := jsonv2.Marshal(all)
+		if err != nil {
+			return err
+		}
+		return s.printJSON(text)
+	}
 	var b strings.Builder
 	for _, r := range rows {
 		fmt.Fprintf(&b, "%s\n    the server %s\n    the client must %s\n", s.out.heading(r.Name), r.Does, r.Must)

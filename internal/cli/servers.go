@@ -19,7 +19,8 @@ func serversCommand(a *app) *cobra.Command {
 		Long: `Connect to all configured servers, or the named ones, at the same time, and tell how each stands: state,
 number of tools, time until it was ready, transport, protocol, where it is configured, and what went wrong.
 
-On a terminal the table fills in as servers come. With --output json it comes as {"servers":[...]}.
+On a terminal the table fills in as servers come. With --output json it comes as {"servers":[...]}, entries that can't
+be used among them.
 
 The exit code is 0 if all are ready, 5 if some have failed, 1 if all have. An entry or a file that can't be used counts
 as a server that has failed; one that is disabled does not count.`,
@@ -29,15 +30,15 @@ as a server that has failed; one that is disabled does not count.`,
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef("names of servers are wanted; a command behind -- is for \"mcpwire ping -- COMMAND ARG...\"")
 			}
-			servers, failed, err := a.configured(names, f)
+			servers, lost, err := a.configured(names, f)
 			if err != nil {
 				return err
 			}
-			if len(servers) == 0 && failed == 0 {
+			if len(servers) == 0 && lost == nil {
 				a.console.line("no servers are configured (\"mcpwire add --help\" tells how to add one)")
 			}
 			return a.withManager(cmd.Context(), servers, f, func(ctx context.Context, m *manager.Manager) error {
-				return a.showServers(ctx, m, failed, f)
+				return a.showServers(ctx, m, lost, f)
 			})
 		},
 	}
@@ -45,7 +46,7 @@ as a server that has failed; one that is disabled does not count.`,
 	return cmd
 }
 
-func (a *app) showServers(ctx context.Context, m *manager.Manager, failed int, f *serverFlags) error {
+func (a *app) showServers(ctx context.Context, m *manager.Manager, lost []unusable, f *serverFlags) error {
 	watch, shown := a.settledQuietly, false
 	if l := newLive(a.out); l != nil && !f.output.json && !f.verbose {
 		watch, shown = l.watch, true
@@ -56,22 +57,27 @@ func (a *app) showServers(ctx context.Context, m *manager.Manager, failed int, f
 	}
 	switch {
 	case f.output.json:
-		err = a.printServersJSON(s)
+		err = a.printServersJSON(s, lost)
 	case !shown && len(s.Servers) > 0:
 		err = a.out.write(strings.Join(finalTable(s), "\n") + "\n")
 	}
 	if err != nil {
 		return err
 	}
-	return verdict(s, failed)
+	return verdict(s, len(lost))
 }
 
-func (a *app) printServersJSON(s *manager.Snapshot) error {
+func (a *app) printServersJSON(s *manager.Snapshot, lost []unusable) error {
 	all := struct {
 		Servers []row `json:"servers"`
 	}{[]row{}}
 	for _, one := range s.Servers {
 		all.Servers = append(all.Servers, rowOf(one, true))
+	}
+	for _, one := range lost {
+		if one.server != "" {
+			all.Servers = append(all.Servers, one.row())
+		}
 	}
 	text, err := jsonv2.Marshal(all)
 	if err != nil {

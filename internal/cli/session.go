@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -27,8 +26,9 @@ func (a *app) withClient(
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
 	if f.verbose && t.Command != "" {
-		a.console.linef("[%s] starting %s, environment: %s", t.Name, shellWords(append([]string{t.Command}, t.Args...)),
-			t.EnvInherit)
+		shown := t.Masked()
+		a.console.linef("[%s] starting %s, environment: %s", t.Name,
+			shellWords(append([]string{shown.Command}, shown.Args...)), t.EnvInherit)
 	}
 	done := a.console.wait("connecting to " + t.Name)
 	defer done()
@@ -44,10 +44,18 @@ func (a *app) withClient(
 	if f.verbose {
 		a.console.linef("[%s] shutting down", t.Name)
 	}
-	if closeErr := c.Close(stop.closing()); err == nil {
-		err = closeErr
+	return explained(ctx, t.Name, a.graver(t.Name, err, c.Close(stop.closing())))
+}
+
+// graver returns the error of the work or, without one, that of the shutdown. Of both the second is told here.
+func (a *app) graver(server string, err, closeErr error) error {
+	switch {
+	case err == nil:
+		return closeErr
+	case closeErr != nil:
+		a.console.line("mcpwire: warning: " + indented(withName(server, closeErr)))
 	}
-	return explained(ctx, t.Name, err)
+	return err
 }
 
 func (a *app) options(t target, f *serverFlags) mcpwire.Options {
@@ -102,7 +110,7 @@ func explained(ctx context.Context, server string, err error) error {
 		return errInterrupted
 	}
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
-	if refused && !strings.Contains(err.Error(), server+": ") {
+	if refused && !names(err, server) {
 		return &refusedError{server, refusal}
 	}
 	return err

@@ -22,6 +22,7 @@ func configCommand(a *app) *cobra.Command {
 		Short: "Show the servers of all files together, and where each comes from",
 		Long: `Show the servers of all files together, as they count, and where each comes from. With --verbose each
 value has its place. Values that look like secrets are shown as ***; variables are not put in. Nothing is started.
+A project's file that nobody has approved does not count: it is told, and left out.
 
 What is wrong is told on standard error: the exit code is 1 if a file can't be used, 5 if an entry can't.`,
 		Example: `  mcpwire config -v
@@ -43,26 +44,26 @@ type configFlags struct {
 }
 
 func (a *app) showConfig(f *configFlags) error {
-	set, err := config.Sources{Path: f.config}.Load()
+	c, err := a.read(f.config, true)
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
-	a.showProblems(set, nil, nil, true)
-	open := unapproved(set)
+	a.showProblems(c.Set, nil, nil, true)
+	a.showWaiting(c)
 	if f.output.json {
-		err = a.printConfigJSON(set, open)
+		err = a.printConfigJSON(c)
 	} else {
-		err = a.printConfig(set, open, f.verbose)
+		err = a.printConfig(c.Set, f.verbose)
 	}
 	if err != nil {
 		return err
 	}
-	for _, source := range set.Sources {
+	for _, source := range c.Sources {
 		if source.Err != nil {
 			return fmt.Errorf("%s can't be used", source.Path)
 		}
 	}
-	if n := broken(set); n > 0 {
+	if n := len(broken(c.Set)); n > 0 {
 		return &brokenError{n}
 	}
 	return nil
@@ -142,18 +143,14 @@ func values(s config.Server) (all []value) {
 	return all
 }
 
-func (a *app) printConfig(set *config.Set, open *config.Source, verbose bool) error {
+func (a *app) printConfig(set *config.Set, verbose bool) error {
 	var b strings.Builder
 	for i, s := range set.Servers {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		note := ""
-		if open != nil && s.Origin == open.Path {
-			note = ", not approved"
-		}
 		origin := string(s.Scope) + " " + visible(s.Places[""].String())
-		b.WriteString(a.out.heading(visible(s.Name)) + "  " + origin + note + "\n")
+		b.WriteString(a.out.heading(visible(s.Name)) + "  " + origin + "\n")
 		all := values(s.Masked())
 		width := 0
 		for _, v := range all {
@@ -202,9 +199,9 @@ type (
 	}
 )
 
-func (a *app) printConfigJSON(set *config.Set, open *config.Source) error {
+func (a *app) printConfigJSON(c *catalogue) error {
 	all := shownConfig{[]shownServer{}, []shownFile{}}
-	for _, s := range set.Servers {
+	for _, s := range c.Servers {
 		where := s.Places[""]
 		shown := shownServer{
 			s.Name, string(s.Scope), s.Origin, where.Line, where.Column, s.Disabled, map[string]shownValue{},
@@ -215,8 +212,9 @@ func (a *app) printConfigJSON(set *config.Set, open *config.Source) error {
 		}
 		all.Servers = append(all.Servers, shown)
 	}
-	for _, source := range set.Sources {
-		file := shownFile{Scope: string(source.Scope), Path: source.Path, Approved: open == nil || source.Path != open.Path}
+	for _, source := range c.files {
+		approved := c.unapproved == nil || source.Path != c.unapproved.Path
+		file := shownFile{Scope: string(source.Scope), Path: source.Path, Approved: approved}
 		if source.Err != nil {
 			file.Error = source.Err.Error()
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -56,6 +57,14 @@ func rowOf(s manager.Status, end bool) row {
 		r.Tools = s.Tools
 	}
 	return r
+}
+
+// row tells of an entry that can't be used.
+func (u unusable) row() row {
+	text := errors.Join(u.faults...).Error()
+	return row{
+		Name: u.server, Scope: string(u.scope), Path: u.path, State: manager.Failed.String(), Error: &text,
+	}
 }
 
 func transportOf(s config.Server) string {

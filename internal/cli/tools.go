@@ -54,11 +54,14 @@ func (a *app) listTools(ctx context.Context, c *client.Client, t target, f *serv
 	if err != nil && len(tools) == 0 {
 		return err
 	}
+	all := len(tools)
 	tools = slices.DeleteFunc(tools, func(tool mcp.Tool) bool { return !t.Tools.Allows(tool.Name) })
 	var printErr error
 	switch {
 	case f.output.json:
 		printErr = a.printToolsJSON(tools)
+	case len(tools) == 0 && all > 0:
+		a.console.linef("the entry of %s allows none of its %d tools", t.Name, all)
 	case len(tools) == 0:
 		a.console.linef("%s has no tools", t.Name)
 	default:

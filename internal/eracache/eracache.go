@@ -4,7 +4,6 @@
 package eracache
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,9 +38,5 @@ func (c Cache) Remember(key, revision string) error {
 	if key == "" || revision == "" || len(revision) > maxEntry-1 {
 		return nil
 	}
-	text := []byte(revision + "\n")
-	if known, ok := c.files.Get(key, Lifetime/2, maxEntry); ok && bytes.Equal(known, text) {
-		return nil
-	}
-	return c.files.Put(key, text)
+	return c.files.Renew(key, []byte(revision+"\n"), Lifetime)
 }

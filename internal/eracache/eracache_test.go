@@ -91,3 +91,54 @@ func TestManyMayRememberAtOnce(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestWhatIsKnownIsWrittenAgainAtHalfItsLifetime(t *testing.T) {
+	folder := t.TempDir()
+	c := eracache.In(folder)
+	path := filepath.Join(folder, "eras", "0f")
+	for _, row := range []struct {
+		name, revision string
+		age            time.Duration
+		want           bool // it is written
+	}{
+		{"known", "2025-11-25", time.Hour, false},
+		{"younger than half its lifetime", "2025-11-25", eracache.Lifetime/2 - time.Hour, false},
+		{"older", "2025-11-25", eracache.Lifetime/2 + time.Hour, true},
+		{"another", "2026-07-28", time.Hour, true},
+	} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Remember("0f", "2025-11-25"); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-row.age).Truncate(time.Second)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Remember("0f", row.revision); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrote := !info.ModTime().Equal(then); wrote != row.want || c.Revision("0f") != row.revision {
+			t.Errorf("%s: written is %v, %q is known", row.name, wrote, c.Revision("0f"))
+		}
+	}
+}
+
+func TestARevisionOfAnyLengthIsRememberedWholeOrNotAtAll(t *testing.T) {
+	for length, want := range map[int]bool{0: false, 1: true, 63: true, 64: false, 1000: false} {
+		folder := t.TempDir()
+		c, revision := eracache.In(folder), strings.Repeat("r", length)
+		if err := c.Remember("0f", revision); err != nil {
+			t.Error(err)
+		}
+		_, err := os.Stat(filepath.Join(folder, "eras", "0f"))
+		if got := c.Revision("0f"); want != (err == nil) || want && got != revision || !want && got != "" {
+			t.Errorf("%d bytes: got %q, of the file %v", length, got, err)
+		}
+	}
+}

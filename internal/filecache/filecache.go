@@ -3,6 +3,7 @@
 package filecache
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"mcpwire/internal/atomicfile"
 )
 
 // maxKey is the longest key, in characters: a SHA-512 in hexadecimal digits.
@@ -50,19 +53,6 @@ func (c Cache) Get(key string, lifetime time.Duration, limit int64) (text []byte
 	return text, true
 }
 
-// Time returns when something was put under the key, by the clock of that time. ok is false if there is nothing.
-func (c Cache) Time(key string) (put time.Time, ok bool) {
-	path, ok := c.path(key)
-	if !ok {
-		return time.Time{}, false
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return info.ModTime(), true
-}
-
 // Put keeps the text under the key, in place of what was there. After an error what was there still is; on Windows it
 // may also fail because somebody reads that just now. A process's first Put into a folder also removes what is old; see
 // MaxAge and MaxFiles.
@@ -78,7 +68,16 @@ func (c Cache) Put(key string, text []byte) error {
 		return err
 	}
 	c.pruneOnce()
-	return replace(path, text)
+	// A file server's clock may differ from ours.
+	return atomicfile.Write(path, text, atomicfile.Options{Draft: temporary, OurTime: true})
+}
+
+// Renew is Put, which writes nothing if that very text was put under the key and is younger than half of lifetime.
+func (c Cache) Renew(key string, text []byte, lifetime time.Duration) error {
+	if known, ok := c.Get(key, lifetime/2, int64(len(text))); ok && bytes.Equal(known, text) {
+		return nil
+	}
+	return c.Put(key, text)
 }
 
 // Drop removes what was put under the key. That there is nothing is no error.
@@ -109,24 +108,3 @@ func fresh(info os.FileInfo, lifetime time.Duration) bool {
 
 // temporary begins the names of files that are being written.
 const temporary = ".new-"
-
-// replace writes a new file and then gives it the path: whoever reads finds the old text or the new one, whole.
-func replace(path string, text []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), temporary+"*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		now := time.Now()
-		_ = os.Chtimes(file.Name(), now, now) // a file server's clock may differ from ours
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name()) // what can't be used must not lie about
-	}
-	return err
-}

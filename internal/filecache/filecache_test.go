@@ -55,17 +55,11 @@ func TestWhatWasPutIsFoundUntilItIsReplacedOrDropped(t *testing.T) {
 	if text, ok := c.Get(key, time.Hour, limit); ok {
 		t.Errorf("an empty cache has %q", text)
 	}
-	if put, ok := c.Time(key); ok {
-		t.Errorf("what is not there was put at %v", put)
-	}
 	for _, want := range []string{"one", "", "\x00\xff\r\n", strings.Repeat("long", 100_000)} {
 		put(t, c, key, want)
 		if text, ok := filecache.In(folder).Get(key, time.Hour, limit); !ok || string(text) != want {
 			t.Errorf("got %.20q, %v, want %.20q", text, ok, want)
 		}
-	}
-	if put, ok := c.Time(key); !ok || time.Since(put).Abs() > time.Minute {
-		t.Errorf("what is new was put at %v, %v", put, ok)
 	}
 	if text, ok := c.Get("0f", time.Hour, limit); ok {
 		t.Errorf("another key has %q", text)
@@ -105,8 +99,44 @@ func TestWhatIsTooOldTooNewOrTooLargeIsNotFound(t *testing.T) {
 		if text, ok := c.Get(key, time.Hour, 100); ok != row.want || ok && len(text) != row.size {
 			t.Errorf("%s: got %d bytes, %v", row.name, len(text), ok)
 		}
-		if put, ok := c.Time(key); !ok || (time.Since(put)-row.age).Abs() > time.Minute {
-			t.Errorf("%s: it was put at %v, %v", row.name, put, ok)
+	}
+}
+
+func TestWhatIsKnownIsRenewedAtHalfItsLifetime(t *testing.T) {
+	folder := t.TempDir()
+	c := filecache.In(folder)
+	for _, row := range []struct {
+		name, before, next string
+		age                time.Duration
+		want               bool // it is written
+	}{
+		{"the same", "x", "x", time.Minute, false},
+		{"the same, nearly half as old as it may be", "x", "x", 29 * time.Minute, false},
+		{"the same, older", "x", "x", 31 * time.Minute, true},
+		{"the same, from the future", "x", "x", -25 * time.Hour, true},
+		{"another", "x", "y", time.Minute, true},
+		{"its beginning", "xy", "x", time.Minute, true},
+		{"more", "x", "xy", time.Minute, true},
+	} {
+		put(t, c, key, row.before)
+		path := filepath.Join(folder, key)
+		age(t, path, row.age)
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Renew(key, []byte(row.next), time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		after, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wrote := !after.ModTime().Equal(before.ModTime()); wrote != row.want {
+			t.Errorf("%s: written is %v", row.name, wrote)
+		}
+		if text, ok := c.Get(key, time.Hour, limit); !ok || string(text) != row.next {
+			t.Errorf("%s: got %q, %v", row.name, text, ok)
 		}
 	}
 }
@@ -127,8 +157,8 @@ func TestOnlyAHashIsAKey(t *testing.T) {
 		if text, ok := c.Get(bad, time.Hour, limit); ok {
 			t.Errorf("%q finds %q", bad, text)
 		}
-		if _, ok := c.Time(bad); ok {
-			t.Errorf("%q has a time", bad)
+		if err := c.Renew(bad, []byte("x"), time.Hour); err == nil {
+			t.Errorf("%q is renewed", bad)
 		}
 		if err := c.Drop(bad); err != nil {
 			t.Errorf("%q: %v", bad, err)
@@ -147,8 +177,8 @@ func TestTheZeroCacheKeepsNothing(t *testing.T) {
 		if _, ok := c.Get(key, time.Hour, limit); ok {
 			t.Error("it kept something")
 		}
-		if _, ok := c.Time(key); ok {
-			t.Error("what was not kept has a time")
+		if err := c.Renew(key, []byte("x"), time.Hour); err != nil {
+			t.Error(err)
 		}
 		if err := c.Drop(key); err != nil {
 			t.Error(err)
@@ -206,6 +236,8 @@ func TestTheFirstPutRemovesWhatIsOld(t *testing.T) {
 		".new-killed": 2 * time.Hour,
 		".new-now":    time.Minute,
 		"notes.txt":   2 * filecache.MaxAge,
+		"dd":          -25 * time.Hour,
+		"ee":          -23 * time.Hour,
 	} {
 		path := filepath.Join(folder, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -215,12 +247,12 @@ func TestTheFirstPutRemovesWhatIsOld(t *testing.T) {
 	}
 	c := filecache.In(folder)
 	put(t, c, "cc", "x")
-	if got, want := fmt.Sprint(names(t, folder)), "[.new-now bb cc notes.txt]"; got != want {
+	if got, want := fmt.Sprint(names(t, folder)), "[.new-now bb cc ee notes.txt]"; got != want {
 		t.Errorf("left are %s, want %s", got, want)
 	}
 	age(t, filepath.Join(folder, "bb"), 2*filecache.MaxAge)
 	put(t, c, "cc", "y")
-	if left := names(t, folder); len(left) != 4 {
+	if left := names(t, folder); len(left) != 5 {
 		t.Errorf("a later Put looked again: left are %q", left)
 	}
 }
@@ -234,6 +266,13 @@ func TestTheFirstPutLeavesOnlySoManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		age(t, path, time.Duration(i)*time.Minute)
+	}
+	for i := range more { // which count for nothing, and must not push out what does
+		path := filepath.Join(folder, fmt.Sprintf("f%07x", i))
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		age(t, path, -48*time.Hour)
 	}
 	put(t, filecache.In(folder), "ff", "x")
 	left := names(t, folder)

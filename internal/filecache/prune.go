@@ -51,7 +51,7 @@ func (c Cache) prune() {
 			}
 		case !isKey(info.Name()):
 			continue
-		case age > MaxAge:
+		case age > MaxAge, age < -maxAhead: // what is never found must not push out what is
 			c.remove(info)
 		default:
 			kept = append(kept, info)

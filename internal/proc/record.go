@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/go-json-experiment/json"
+
+	"mcpwire/internal/atomicfile"
 )
 
 // A record tells of a running process what is needed to know it again.
@@ -47,7 +49,7 @@ func (r *record) name() string { return fmt.Sprintf("%d-%d.json", r.Pid, r.Start
 // maxRecord bounds what is read of a record, in bytes.
 const maxRecord = 4096
 
-const draftPattern = ".new-*" // of records that are being written
+const draftName = ".new-" // begins the names of records that are being written
 
 // ours matches the names of the files that a ledger writes. Others in its folder are not touched.
 var ours = regexp.MustCompile(`^([0-9]+-[0-9]+\.json|\.new-[0-9]+)$`)
@@ -94,21 +96,7 @@ func (l Ledger) write(r *record, path string) error {
 	if err := l.trusted(); err != nil {
 		return err
 	}
-	draft, err := os.CreateTemp(l.folder, draftPattern)
-	if err != nil {
-		return err
-	}
-	_, err = draft.Write(text)
-	if closeErr := draft.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(draft.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(draft.Name())
-	}
-	return err
+	return atomicfile.Write(path, text, atomicfile.Options{Draft: draftName})
 }
 
 var errNotTrusted = errors.New("it belongs to another user, or others may write to it")

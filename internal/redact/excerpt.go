@@ -71,7 +71,8 @@ func oneLine(s string) string {
 }
 
 // secretWords are parts of the names of members and parameters whose values are masked in free text.
-const secretWords = `(?:token|secret|passw|api[_-]?key|private[_-]?key|authorization|credential|assertion|verifier)`
+const secretWords = `(?:token|secret|passw|passphrase|api[_-]?key|private[_-]?key|authorization|credential|` +
+	`assertion|verifier)`
 
 // The shapes of secrets, and what stands for them.
 var (

@@ -4,8 +4,6 @@ package redact
 
 import (
 	"cmp"
-	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,24 +40,20 @@ func (s *Set) Text(text string) string {
 
 // words are parts of names whose values are secret, in lower case.
 var words = []string{
-	"token", "secret", "key", "password", "passwd", "credential", "authorization", "cookie", "signature", "assertion",
+	"token", "secret", "key", "password", "passphrase", "passwd", "credential", "authorization", "cookie", "signature",
+	"assertion",
 }
 
-// names are whole names whose values are secret, in lower case.
-var names = []string{"auth", "code", "jwt", "pass", "pwd", "sid", "sig"}
-
-// secretName reports whether the value of a header or a parameter of this name should not be shown.
-func secretName(name string) bool {
-	name = strings.ToLower(name)
-	return slices.Contains(names, name) ||
-		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
-}
+// names are whole names, and last parts of names, whose values are secret, in lower case.
+var names = []string{"auth", "code", "dsn", "jwt", "pass", "pat", "pwd", "sid", "sig"}
 
 // SecretName reports whether a variable, header, flag or parameter of this name looks like one with a secret, as
 // API_KEY, DB_PASS and X-Auth-Token do.
 func SecretName(name string) bool {
+	name = strings.ToLower(name)
 	last := name[strings.LastIndexAny(name, "_-.")+1:]
-	return secretName(name) || secretName(last)
+	return slices.Contains(names, last) ||
+		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // Tokens returns text with what has the shape of a token masked, as Excerpt does, and nothing else changed.
@@ -68,39 +62,11 @@ func Tokens(text string) string { return hideTokens(text) }
 // Secrets returns the values of those variables, headers or members whose names look like those of secrets.
 func Secrets(named map[string]string) (values []string) {
 	for name, value := range named {
-		if secretName(name) {
+		if SecretName(name) {
 			values = append(values, value)
 		}
 	}
 	return values
-}
-
-// Header renders headers for a log: "Name: value, value" in the order of the names, joined by "; ". The values of
-// credentials (Authorization, Cookie and whatever is named like a token, secret, key or password) are masked; of
-// Mcp-Session-Id, which helps to tell sessions apart, the first four characters are shown if it has at least twelve.
-func Header(h http.Header) string {
-	fields := make([]string, 0, len(h))
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		value := strings.Join(h[name], ", ")
-		switch {
-		case strings.EqualFold(name, "Mcp-Session-Id"):
-			value = short(value)
-		case secretName(name):
-			value = Mask
-		default:
-			value = hideTokens(oneLine(value))
-		}
-		fields = append(fields, oneLine(name)+": "+value)
-	}
-	return strings.Join(fields, "; ")
-}
-
-// short returns the beginning of a session's id.
-func short(id string) string {
-	if len(id) < 12 || oneLine(id[:4]) != id[:4] {
-		return Mask
-	}
-	return id[:4] + ellipsis
 }
 
 // URL returns an address with its userinfo masked, and with the values of query parameters masked whose names look
@@ -136,7 +102,7 @@ func params(raw string) string {
 	for i, part := range parts {
 		name, _, ok := strings.Cut(part, "=")
 		plain, err := url.QueryUnescape(name)
-		if ok && (err != nil || secretName(plain)) {
+		if ok && (err != nil || SecretName(plain)) {
 			parts[i] = name + "=" + Mask
 		}
 	}

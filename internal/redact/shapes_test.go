@@ -1,7 +1,6 @@
 package redact_test
 
 import (
-	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -77,28 +76,17 @@ func TestInvisibleCharactersAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestHeadersShowWhatIsNoSecret(t *testing.T) {
-	got := redact.Header(http.Header{
-		"Mcp-Session-Id": {"0123456789abcdef"}, "Set-Cookie": {"a=b", "c=d"}, "X-Auth-Token": {"t"}, "Db-Password": {"p"},
-		"Mcp-Protocol-Version": {"2025-11-25"}, "X-Note": {"a\r\nB: c", "Bearer abcdefgh"}, "Last-Event-Id": {"7"},
-	})
-	const want = "Db-Password: ***; Last-Event-Id: 7; Mcp-Protocol-Version: 2025-11-25; Mcp-Session-Id: 0123…; " +
-		"Set-Cookie: ***; X-Auth-Token: ***; X-Note: a B: c, Bearer ***"
-	if got != want {
-		t.Errorf("got %s", got)
-	}
-}
-
 func TestURLsKeepTheRestAsItStands(t *testing.T) {
 	for raw, want := range map[string]string{
-		"https://h/a%2Fb?q=a+b%20c&x-amz-signature=1#top": "https://h/a%2Fb?q=a+b%20c&x-amz-signature=***#top",
-		"https://h/cb#access_token=t&state=s":             "https://h/cb#access_token=***&state=s",
-		"https://h/?client%5Fsecret=s&%zz=1":              "https://h/?client%5Fsecret=***&%zz=***",
-		"https://h/eyJhbGciOi.eyJzdWIiOi.sig/sse":         "https://h/***/sse",
-		"http://[::1]:8080/mcp":                           "http://[::1]:8080/mcp",
-		"http://u:p%40x@proxy:3128":                       "http://***@proxy:3128",
-		"mailto:me@example.com":                           "***",
-		"http://u:secret@h:port/?token=t":                 "http://***",
+		"https://h/a%2Fb?q=a+b%20c&x-amz-signature=1#top":     "https://h/a%2Fb?q=a+b%20c&x-amz-signature=***#top",
+		"https://h/cb#access_token=t&state=s":                 "https://h/cb#access_token=***&state=s",
+		"https://h/?client%5Fsecret=s&%zz=1":                  "https://h/?client%5Fsecret=***&%zz=***",
+		"https://h/eyJhbGciOi.eyJzdWIiOi.sig/sse":             "https://h/***/sse",
+		"http://[::1]:8080/mcp":                               "http://[::1]:8080/mcp",
+		"http://u:p%40x@proxy:3128":                           "http://***@proxy:3128",
+		"https://h/?db_pass=p&x-auth=a&PAT=t&db.dsn=d&path=x": "https://h/?db_pass=***&x-auth=***&PAT=***&db.dsn=***&path=x",
+		"mailto:me@example.com":                               "***",
+		"http://u:secret@h:port/?token=t":                     "http://***",
 	} {
 		if got := redact.URL(raw); got != want {
 			t.Errorf("%s: got %s, want %s", raw, got, want)

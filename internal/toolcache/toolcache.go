@@ -4,7 +4,6 @@
 package toolcache
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"path/filepath"
@@ -26,7 +25,6 @@ type Entry struct {
 	Revision     string             // of the protocol; empty if unknown
 	Instructions string             // the server's hint for the model
 	Info         mcp.Implementation // what the server calls itself
-	Saved        time.Time          // when it was stored; set by Load, of no meaning to Store
 }
 
 // A Cache is a folder with a file for each server. The zero Cache keeps nothing. It may be used by several goroutines
@@ -54,11 +52,7 @@ func (c Cache) Load(key string) (e Entry, ok bool) {
 	if !ok {
 		return Entry{}, false
 	}
-	if e, ok = decode(key, text); !ok {
-		return Entry{}, false
-	}
-	e.Saved, _ = c.files.Time(key)
-	return e, true
+	return decode(key, text)
 }
 
 // Store keeps the entry under the key. What is known already is not written again before half of its lifetime is over.
@@ -72,8 +66,5 @@ func (c Cache) Store(key string, e Entry) error {
 		_ = c.files.Drop(key)
 		return err
 	}
-	if known, ok := c.files.Get(key, Lifetime/2, MaxSize); ok && bytes.Equal(known, text) {
-		return nil
-	}
-	return c.files.Put(key, text)
+	return c.files.Renew(key, text, Lifetime)
 }

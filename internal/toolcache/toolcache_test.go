@@ -79,7 +79,7 @@ func signed(body string) []byte {
 	return []byte(hex.EncodeToString(sum[:]) + "\n" + body)
 }
 
-// check fails unless the entry under the key is want, Saved apart.
+// check fails unless the entry under the key is want.
 func check(t *testing.T, c toolcache.Cache, key string, want toolcache.Entry) {
 	t.Helper()
 	got, ok := c.Load(key)
@@ -87,10 +87,6 @@ func check(t *testing.T, c toolcache.Cache, key string, want toolcache.Entry) {
 		t.Error("there is no entry")
 		return
 	}
-	if age := time.Since(got.Saved); age.Abs() > time.Minute {
-		t.Errorf("it was saved %v ago", age)
-	}
-	got.Saved, want.Saved = time.Time{}, time.Time{}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -106,7 +102,7 @@ func TestAnEntryIsLoadedAsItWasStored(t *testing.T) {
 		example(),
 		{Tools: []mcp.Tool{}},
 		{Tools: []mcp.Tool{{}, {Name: "\n"}}, Instructions: "a\nb\x00"},
-		{Tools: example().Tools[:1], Saved: time.Unix(1, 0)},
+		{Tools: example().Tools[:1]},
 	} {
 		store(t, c, key, want)
 		check(t, toolcache.In(folder), key, want)
@@ -285,12 +281,8 @@ func TestAnEntryCountsForItsLifetime(t *testing.T) {
 		if err := os.Chtimes(path, then, then); err != nil {
 			t.Fatal(err)
 		}
-		e, ok := c.Load(key)
-		if ok != row.want {
+		if _, ok := c.Load(key); ok != row.want {
 			t.Errorf("%s: %v", row.name, ok)
-		}
-		if ok && !e.Saved.Equal(then) {
-			t.Errorf("%s: saved at %v, want %v", row.name, e.Saved, then)
 		}
 	}
 	store(t, c, key, example())
@@ -310,7 +302,6 @@ func TestOnlyWhatChangedIsWritten(t *testing.T) {
 		want bool
 	}{
 		{"the same", time.Hour, example(), false},
-		{"saved at another time", time.Hour, changed(func(e *toolcache.Entry) { e.Saved = time.Now() }), false},
 		{"the same, younger than half its lifetime", toolcache.Lifetime/2 - time.Hour, example(), false},
 		{"the same, older than half its lifetime", toolcache.Lifetime/2 + time.Hour, example(), true},
 		{"the same, from the future", -48 * time.Hour, example(), true},
@@ -376,7 +367,6 @@ func TestAToolThatGrowsLeavesItsNeighbourAlone(t *testing.T) {
 	e, _ := c.Load(key)
 	_ = append(e.Tools[0].InputSchema, "overwritten"...)
 	_ = append(e.Tools[0].OutputSchema, "overwritten"...)
-	e.Saved = time.Time{}
 	if want := example(); !reflect.DeepEqual(e, want) {
 		t.Errorf("got  %+v\nwant %+v", e, want)
 	}
