@@ -65,8 +65,9 @@ fuzz: ## Every fuzz test for FUZZTIME (2m) each
 			-fuzzminimizetime 1s "$$(dirname "$$file")" || exit 1; \
 	done
 
+# Go's durations may be written one behind the other: ten minutes more than SOAKTIME.
 soak: ## Hundreds of lines with faults, kept busy for SOAKTIME (1m)
-	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout 0 -run '^TestSoak$$' ./internal/soak
+	SOAKTIME=$(SOAKTIME) $(GO) test -count=1 -v -timeout $(SOAKTIME)10m -run '^TestSoak$$' ./internal/soak
 
 build: ## Build bin/mcpwire
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcpwire ./cmd/mcpwire

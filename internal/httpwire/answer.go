@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpwire/internal/redact"
 	"mcpwire/jsonrpc"
@@ -145,11 +148,47 @@ func failure(resp *http.Response, secrets *redact.Set) *transport.StatusError {
 	if m, err := jsonrpc.Parse(text); err == nil && m.Error != nil {
 		refusal := jsonrpc.ParseError(m.Error)
 		refusal.Message = secrets.Text(refusal.Message)
+		refusal.Data = maskJSON(refusal.Data, secrets)
 		e.Err = refusal
 		return e
 	}
 	e.Excerpt = excerpt(text, secrets)
 	return e
+}
+
+// maskJSON masks known secrets in the strings of a JSON text, however they are escaped. What has none is left as it is,
+// what can't be read to the end is left out.
+func maskJSON(text json.RawMessage, secrets *redact.Set) json.RawMessage {
+	if text == nil || secrets == nil {
+		return text
+	}
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	in := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
+	var out bytes.Buffer
+	to := jsontext.NewEncoder(&out, lenient...)
+	found := false
+	for {
+		token, err := in.ReadToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && token.Kind() == '"' {
+			said := token.String()
+			masked := secrets.Text(said)
+			found = found || masked != said
+			token = jsontext.String(masked)
+		}
+		if err == nil {
+			err = to.WriteToken(token)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+	if !found {
+		return text
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")) // which the encoder writes behind each text
 }
 
 // retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3).

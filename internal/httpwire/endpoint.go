@@ -63,6 +63,10 @@ type Endpoint struct {
 // several are made at once.
 const connsPerHost = 64
 
+// setupLimit is how long dialling may take, and a TLS handshake. The clock of each call covers them like headers and
+// body, but net/http goes on with them when the call has ended, for the sake of the next one.
+var setupLimit = 30 * time.Second
+
 // maxHeader bounds the headers of one answer, in bytes.
 const maxHeader = 1 << 20
 
@@ -80,13 +84,13 @@ func New(o Options) (*Endpoint, error) {
 	u.Fragment, u.RawFragment = "", ""
 	e := &Endpoint{options: o, url: u, conns: map[net.Conn]struct{}{}}
 	e.secrets = redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers), inURL(u))...)
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second}
-	// No timers here: the clock of each call covers dialling, headers and body alike.
+	dialer := &net.Dialer{KeepAlive: 30 * time.Second, Timeout: setupLimit}
 	e.pool = &http.Transport{
-		Proxy:             e.proxy,
-		TLSClientConfig:   o.TLS,
-		ForceAttemptHTTP2: true,
-		MaxIdleConns:      connsPerHost,
+		Proxy:               e.proxy,
+		TLSClientConfig:     o.TLS,
+		TLSHandshakeTimeout: setupLimit,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConns:        connsPerHost,
 		// net/http's own limit is ten times that.
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    connsPerHost,

@@ -3,6 +3,7 @@ package httpwire_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"mcpwire/internal/httpwire"
+	"mcpwire/jsonrpc"
 	"mcpwire/transport"
 )
 
@@ -271,5 +273,59 @@ func TestHeadersAreBounded(t *testing.T) {
 	if resp, _, err := e.Do(t.Context(), httpwire.Request{Method: http.MethodGet}); err == nil {
 		_ = resp.Body.Close()
 		t.Error("they are not")
+	}
+}
+
+func TestAHandshakeThatNobodyWaitsForAnyMoreIsGivenUp(t *testing.T) {
+	defer httpwire.SetSetupLimit(300 * time.Millisecond)()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if c, err := l.Accept(); err == nil {
+			_, _ = io.Copy(io.Discard, c) // it says nothing
+			_ = c.Close()
+		}
+	}()
+	e, err := httpwire.New(httpwire.Options{URL: "https://" + l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if resp, _, err := e.Do(ctx, httpwire.Request{Method: http.MethodGet}); !errors.Is(err, context.DeadlineExceeded) {
+		_ = resp.Body.Close()
+		t.Fatalf("it ended with %v", err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(5 * time.Second):
+		t.Error("the connection stays open while the endpoint does")
+	}
+}
+
+func TestSecretsAreMaskedInWhatComesWithARefusal(t *testing.T) {
+	const key = "header/5ecret"
+	e, err := httpwire.New(httpwire.Options{URL: "http://h", Headers: map[string]string{"X-Api-Key": key}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{
+		`{"said":["header/5ecret",7.00]}`:         `{"said":["***",7.00]}`,
+		`"a header\/5e\u0063ret b"`:               `"a *** b"`,
+		`{"header/5ecret":1,"header/5ecret":"x"}`: `{"***":1,"***":"x"}`,
+		`{"a": 1e400, "a":"\u0041"}`:              `{"a": 1e400, "a":"\u0041"}`,
+	} {
+		resp := answer("application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no","data":`+data+`}}`)
+		resp.StatusCode = http.StatusBadRequest
+		refusal, ok := errors.AsType[*jsonrpc.Error](e.Failure(resp))
+		if !ok || string(refusal.Data) != want {
+			t.Errorf("of %s comes %+v", data, refusal)
+		}
 	}
 }

@@ -15,14 +15,24 @@ import (
 
 // A Baseline is what there is at one moment.
 type Baseline struct {
-	goroutines      goleak.Option
-	files, children []string
+	goroutines goleak.Option
+	files      []string
+	children   []Child
 }
+
+// A Child is a process, living or dead, whose parent this process is.
+type Child struct {
+	PID            int
+	Command, State string // as proc_pid_stat(5) has them
+}
+
+// String returns all of it.
+func (c Child) String() string { return fmt.Sprintf("%d (%s, state %s)", c.PID, c.Command, c.State) }
 
 // Note returns what there is now.
 func Note() Baseline {
 	startPoller()
-	return Baseline{goleak.IgnoreCurrent(), openFiles(), childProcesses()}
+	return Baseline{goleak.IgnoreCurrent(), Files(), Children()}
 }
 
 // Left returns what there is more than at the baseline, a line each, after it has had some time to go away: the kernel
@@ -34,11 +44,11 @@ func (b Baseline) Left(patience time.Duration) (left []string) {
 		if err := goleak.Find(b.goroutines); err != nil {
 			left = append(left, err.Error())
 		}
-		for _, file := range added(b.files, openFiles()) {
+		for _, file := range added(b.files, Files(), func(file string) string { return file }) {
 			left = append(left, "open file "+file)
 		}
-		for _, child := range added(b.children, childProcesses()) {
-			left = append(left, "process "+child)
+		for _, child := range added(b.children, Children(), func(c Child) int { return c.PID }) {
+			left = append(left, "process "+child.String())
 		}
 		if len(left) == 0 || time.Now().After(end) {
 			return left
@@ -55,22 +65,23 @@ func startPoller() {
 	}
 }
 
-// added returns what is in now and was not in before.
-func added(before, now []string) (more []string) {
-	known := map[string]bool{}
-	for _, s := range before {
-		known[s] = true
+// added returns what is in now and was not in before, by its identity.
+func added[T any, ID comparable](before, now []T, id func(T) ID) (more []T) {
+	known := map[ID]bool{}
+	for _, x := range before {
+		known[id(x)] = true
 	}
-	for _, s := range now {
-		if !known[s] {
-			more = append(more, s)
+	for _, x := range now {
+		if !known[id(x)] {
+			more = append(more, x)
 		}
 	}
 	return more
 }
 
-// openFiles lists this process's files, but for those that belong to the runtime's poller.
-func openFiles() (files []string) {
+// Files lists this process's open files, number and name, but for those that belong to the runtime's poller. Elsewhere
+// than on Linux it returns none.
+func Files() (files []string) {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
@@ -85,22 +96,22 @@ func openFiles() (files []string) {
 	return files
 }
 
-// childProcesses lists the processes, living or dead, whose parent this process is.
-func childProcesses() (children []string) {
+// Children lists the processes, living or dead, whose parent this process is. Elsewhere than on Linux it returns none.
+func Children() (children []Child) {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		if p, ok := readStat(name); ok && p.parent == os.Getpid() {
-			children = append(children, fmt.Sprintf("%d (%s, state %s)", p.pid, p.command, p.state))
+			children = append(children, Child{p.pid, p.command, p.state})
 		}
 	}
 	return children
 }
 
-// Running reports whether a process lives: one that is dead and that nobody has reaped does not, since an orphan's
-// reaping is up to the system. What is it called, command tells. Elsewhere than on Linux it reports false.
+// Running reports whether a process lives, and tells its command. One that is dead and that nobody has reaped does not
+// live, since an orphan's reaping is up to the system. Elsewhere than on Linux it reports false.
 func Running(pid int) (command string, running bool) {
 	if runtime.GOOS != "linux" {
 		return "", false

@@ -1,14 +1,14 @@
 package soak_test
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
+
+	"mcpwire/internal/leaks"
 )
 
 // A sample is what a process holds at one moment. What the system does not tell is 0.
@@ -35,10 +35,9 @@ func take(at time.Duration) sample {
 	runtime.GC() // what had a finalizer or a pool to go to is gone only now
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	files, _ := os.ReadDir("/proc/self/fd")
 	return sample{
 		at: at, heap: int64(memory.HeapAlloc), resident: resident(), goroutines: runtime.NumGoroutine(),
-		files: len(files), children: children(),
+		files: len(leaks.Files()), children: len(leaks.Children()),
 	}
 }
 
@@ -49,19 +48,6 @@ func resident() int64 {
 	kib, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	n, _ := strconv.ParseInt(kib, 10, 64)
 	return n << 10
-}
-
-// children counts the processes whose parent this one is (proc_pid_stat(5)).
-func children() (n int) {
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, name := range stats {
-		text, _ := os.ReadFile(name) // fails if the process has gone meanwhile
-		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) {
-			n++
-		}
-	}
-	return n
 }
 
 // above tells what a sample has more of than an earlier one, beyond what the state of single lines explains.

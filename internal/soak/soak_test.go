@@ -4,15 +4,18 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpwire/client"
@@ -37,16 +40,78 @@ type soak struct {
 	counts  [outcomes]atomic.Int64
 	stop    chan struct{}
 	pause   atomic.Pointer[barrier]
+	names   []string // of the lines
 	running sync.WaitGroup
 
 	mu     sync.Mutex
 	broken []error
 }
 
+// arrivalLimit is how long lines may take to carry a call each.
+const arrivalLimit = 2 * time.Minute
+
 // A barrier is where all lines wait, each when it stands and has just carried a call.
 type barrier struct {
-	arrived sync.WaitGroup
-	resume  chan struct{}
+	resume chan struct{} // closed when they may go on
+	all    chan struct{} // closed when all have come
+
+	mu      sync.Mutex
+	missing map[string]bool
+}
+
+func newBarrier(lines []string) *barrier {
+	b := &barrier{resume: make(chan struct{}), all: make(chan struct{}), missing: map[string]bool{}}
+	for _, line := range lines {
+		b.missing[line] = true
+	}
+	return b
+}
+
+// arrive has a line wait until all may go on.
+func (b *barrier) arrive(line string) {
+	b.mu.Lock()
+	if delete(b.missing, line); len(b.missing) == 0 {
+		close(b.all)
+	}
+	b.mu.Unlock()
+	<-b.resume
+}
+
+// wait waits until all lines have come, or returns an error that names those that have not.
+func (b *barrier) wait(limit time.Duration) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-b.all:
+		return nil
+	case <-timer.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d lines have not carried a call within %v: %s",
+		len(b.missing), limit, strings.Join(slices.Sorted(maps.Keys(b.missing)), ", "))
+}
+
+func TestABarrierNamesTheLinesThatDoNotCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBarrier([]string{"a", "b", "c"})
+		var running sync.WaitGroup
+		running.Go(func() { b.arrive("b") })
+		err := b.wait(time.Minute)
+		if err == nil || err.Error() != "2 lines have not carried a call within 1m0s: a, c" {
+			t.Errorf("it says %v", err)
+		}
+		running.Go(func() { b.arrive("c") })
+		running.Go(func() { b.arrive("a") })
+		if err := b.wait(time.Minute); err != nil {
+			t.Error(err)
+		}
+		close(b.resume)
+		running.Wait()
+	})
 }
 
 func TestSoak(t *testing.T) {
@@ -65,14 +130,20 @@ func TestSoak(t *testing.T) {
 		if i >= soakPipes {
 			k = kinds[2+i%(len(kinds)-2)]
 		}
-		s.running.Go(func() { s.keepBusy(k, uint64(i)) })
+		name := fmt.Sprintf("line %03d (%v)", i, k)
+		s.names = append(s.names, name)
+		s.running.Go(func() { s.keepBusy(k, name, uint64(i)) })
 	}
 	t.Log(header)
 	var all []sample
 	start := time.Now()
 	for i := range samples {
 		time.Sleep(time.Until(start.Add(total * time.Duration(i+1) / samples)))
-		taken := s.sample(time.Since(start))
+		taken, err := s.sample(time.Since(start))
+		if err != nil {
+			t.Error(err)
+			break
+		}
 		all = append(all, taken)
 		t.Log(taken)
 	}
@@ -84,8 +155,10 @@ func TestSoak(t *testing.T) {
 	if len(s.broken) > 10 {
 		t.Errorf("and %d more", len(s.broken)-10)
 	}
-	for _, problem := range all[samples-1].above(all[0]) {
-		t.Error(problem)
+	if len(all) == samples {
+		for _, problem := range all[samples-1].above(all[0]) {
+			t.Error(problem)
+		}
 	}
 	if s.counts[failed].Load() == 0 {
 		t.Error("there were no faults")
@@ -93,7 +166,7 @@ func TestSoak(t *testing.T) {
 }
 
 // keepBusy opens a line, calls on it until it breaks, and opens the next.
-func (s *soak) keepBusy(k kind, number uint64) {
+func (s *soak) keepBusy(k kind, name string, number uint64) {
 	for life := uint64(0); ; life++ {
 		select {
 		case <-s.stop:
@@ -108,7 +181,7 @@ func (s *soak) keepBusy(k kind, number uint64) {
 			continue
 		}
 		s.lines.Add(1)
-		s.use(c)
+		s.use(c, name)
 		s.note(closeLine(c))
 	}
 }
@@ -123,7 +196,7 @@ func (s *soak) note(err error) {
 }
 
 // use calls until the line has ended, or three calls in a row have failed.
-func (s *soak) use(c *client.Client) {
+func (s *soak) use(c *client.Client, line string) {
 	for failures := 0; failures < 3; {
 		select {
 		case <-s.stop:
@@ -139,24 +212,24 @@ func (s *soak) use(c *client.Client) {
 		}
 		failures = 0
 		if b := s.pause.Load(); b != nil {
-			b.arrived.Done()
-			<-b.resume
+			b.arrive(line)
 		}
 	}
 }
 
 // sample stops all lines for a moment, each when it stands, so that samples can be compared.
-func (s *soak) sample(at time.Duration) sample {
-	b := &barrier{resume: make(chan struct{})}
-	b.arrived.Add(soakPipes + soakWebs)
+func (s *soak) sample(at time.Duration) (sample, error) {
+	b := newBarrier(s.names)
 	s.pause.Store(b)
-	b.arrived.Wait()
+	defer close(b.resume)
+	defer s.pause.Store(nil)
+	if err := b.wait(arrivalLimit); err != nil {
+		return sample{}, err
+	}
 	taken := take(at)
 	taken.lines = s.lines.Load()
 	taken.worked, taken.failed, taken.damaged = s.counts[worked].Load(), s.counts[failed].Load(), s.counts[damaged].Load()
-	s.pause.Store(nil)
-	close(b.resume)
-	return taken
+	return taken, nil
 }
 
 // startWeb starts a process that serves HTTP behind a proxy with faults, and returns the proxy's address. It ends with

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"sync/atomic"
 	"time"
 
 	"mcpwire"
@@ -14,6 +16,9 @@ import (
 	"mcpwire/manager"
 	"mcpwire/mcp"
 )
+
+// accepted is how models want the names of tools.
+var accepted = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // manyRows are about what keeps the lines: restarts, repetitions, lists that change.
 func manyRows() []Row {
@@ -52,8 +57,7 @@ func manyRows() []Row {
 			Must: "start it again by itself, and tell that call's outcome as unknown",
 			Pipe: func(p *Pipe) {
 				p.Serve(map[string]on{"tools/call": func(m jsonrpc.Message) bool {
-					p.Note("run")
-					if p.Noted("run") == 1 {
+					if p.Count("run") == 1 {
 						fmt.Fprintln(p.Err, "out of luck")
 						os.Exit(3)
 					}
@@ -65,9 +69,7 @@ func manyRows() []Row {
 			Try: managed(func(t *Trial, m *manager.Manager) {
 				t.unknown(m, "exit status 3", "out of luck")
 				t.works(m)
-				if n := t.Noted("run"); n != 2 {
-					t.Fail("the tool ran %d times for two calls", n)
-				}
+				t.Notes("run", 2, 2)
 			}),
 		},
 		{
@@ -77,10 +79,9 @@ func manyRows() []Row {
 			Pipe: func(p *Pipe) {
 				list := `{"tools":[{"name":"echo","inputSchema":{"type":"object"},"annotations":{"idempotentHint":true}}]}`
 				p.Serve(map[string]on{
-					"tools/list": func(m jsonrpc.Message) bool { p.Answer(m, list); return true },
+					"tools/list": p.answers(list),
 					"tools/call": func(m jsonrpc.Message) bool {
-						p.Note("run")
-						if p.Noted("run") == 1 {
+						if p.Count("run") == 1 {
 							return false
 						}
 						p.Answer(m, Echo(m))
@@ -91,39 +92,23 @@ func manyRows() []Row {
 			Within: 15 * time.Second,
 			Try: managed(func(t *Trial, m *manager.Manager) {
 				t.works(m)
-				if n := t.Noted("run"); n != 2 {
-					t.Fail("the tool ran %d times", n)
-				}
+				t.Notes("run", 2, 2)
 			}),
 		},
 		{
 			Name: "many/list/storm",
 			Does: "says 2,000 times that its tools have changed, which they have not",
 			Must: "read them a few times, one at a time",
-			Pipe: func(p *Pipe) {
-				p.Serve(map[string]on{
-					"initialize": p.tellsOfTools,
-					"tools/list": func(m jsonrpc.Message) bool {
-						p.Note("list")
-						p.Answer(m, toolList)
-						return true
-					},
-					"tools/call": func(m jsonrpc.Message) bool {
-						for range 2000 {
-							p.Write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
-						}
-						p.Answer(m, Echo(m))
-						return true
-					},
-				})
-			},
+			Pipe: stormy,
 			Try: managed(func(t *Trial, m *manager.Manager) {
 				t.works(m)
-				time.Sleep(time.Second)
-				t.works(m)
-				if n := t.Noted("list"); n > 10 {
-					t.Fail("the tools were read %d times", n)
+				for t.Noted("list") < 2 && t.Context.Err() == nil {
+					time.Sleep(10 * time.Millisecond)
 				}
+				t.works(m)
+				time.Sleep(500 * time.Millisecond) // for those that are one too many
+				t.Notes("list", 2, 10)
+				t.Notes("list meanwhile", 0, 0)
 			}),
 		},
 		{
@@ -134,8 +119,7 @@ func manyRows() []Row {
 				p.Serve(map[string]on{
 					"initialize": p.tellsOfTools,
 					"tools/list": func(m jsonrpc.Message) bool {
-						p.Note("list")
-						if p.Noted("list") > 1 {
+						if p.Count("list") > 1 {
 							p.Refuse(m, -32603, "not again")
 							return true
 						}
@@ -201,8 +185,15 @@ func manyRows() []Row {
 				good.Name, good.Env = "good", map[string]string{"GOOD": "1", folderVariable: t.Folder}
 				m := mcpwire.Manage([]config.Server{bad, good}, t.manage(manager.Options{}))
 				defer t.closeManager(m)
+				start := time.Now()
 				if err := m.Settle(t.Context, "good"); err != nil {
 					t.Fail("the good one is not ready: %v", err)
+				}
+				if took := time.Since(start); took > 5*time.Second {
+					t.Fail("it took %v", took)
+				}
+				if tools := m.Snapshot().Tools; len(tools) != 1 || tools[0].Server != "good" || tools[0].Name != "echo" {
+					t.Fail("the tools are %+v", tools)
 				}
 				if s, _ := m.Snapshot().Server("it"); s.State != manager.Connecting {
 					t.Fail("the silent one is %v", s.State)
@@ -241,8 +232,8 @@ func manyRows() []Row {
 					if err != nil || result.Content[0].Text != tool.Name {
 						t.Fail("%s called %+v, %v", tool.SafeName, result, err)
 					}
-					if len(tool.SafeName) > 64 {
-						t.Fail("%s is too long", tool.SafeName)
+					if !accepted.MatchString(tool.SafeName) {
+						t.Fail("no model accepts %q", tool.SafeName)
 					}
 				}
 				if len(seen) != 5 {
@@ -251,6 +242,32 @@ func manyRows() []Row {
 			}),
 		},
 	}
+}
+
+// stormy says in each call that its tools have changed, and takes its time to list them.
+func stormy(p *Pipe) {
+	var open atomic.Int64
+	p.Serve(map[string]on{
+		"initialize": p.tellsOfTools,
+		"tools/list": func(m jsonrpc.Message) bool {
+			p.Note("list")
+			if open.Add(1) > 1 {
+				p.Note("list meanwhile")
+			}
+			time.AfterFunc(50*time.Millisecond, func() {
+				open.Add(-1)
+				p.Answer(m, toolList)
+			})
+			return true
+		},
+		"tools/call": func(m jsonrpc.Message) bool {
+			for range 2000 {
+				p.Write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` + "\n")
+			}
+			p.Answer(m, Echo(m))
+			return true
+		},
+	})
 }
 
 // tellsOfTools answers initialize and says that changes of the tools are told.

@@ -62,7 +62,8 @@ func page() string {
 This page is written by a test from the catalogue in `+"`internal/survival`"+`, which holds %d hostile servers. `+
 		"`mcpwire selftest`"+` meets
 all of them on your machine. Whatever a server does, the client comes to an end within its deadline and a second more, does
-not panic, keeps its memory bounded, and leaves no goroutine, process, socket or file behind.
+not panic, and leaves no goroutine behind; on Linux no process, socket or file either, which is not looked at elsewhere.
+Memory is measured in the rows that name an amount of heap.
 `, len(rows))
 	group := ""
 	for _, r := range rows {
@@ -71,7 +72,11 @@ not panic, keeps its memory bounded, and leaves no goroutine, process, socket or
 			fmt.Fprintf(&b, "\n## %s\n\n| row | the server | the client |\n| --- | --- | --- |\n", group)
 		}
 		_, name := cutLast(r.Name)
-		fmt.Fprintf(&b, "| %s | %s | must %s |\n", cell(name), cell(r.Does), cell(r.Must))
+		must := r.Must
+		if r.Memory > 0 {
+			must += fmt.Sprintf(" (at most %d MiB of heap)", r.Memory>>20)
+		}
+		fmt.Fprintf(&b, "| %s | %s | must %s |\n", cell(name), cell(r.Does), cell(must))
 	}
 	return b.String()
 }

@@ -2,6 +2,7 @@ package survival
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -86,9 +87,7 @@ func noVersionRows() []Row {
 			Try: func(t *Trial) {
 				_, err := t.Dial()
 				t.WantError(err, "MCP error -32022")
-				if n := t.Noted("probe"); n != 2 {
-					t.Fail("it was asked %d times", n)
-				}
+				t.Notes("probe", 2, 2)
 			},
 		},
 	}
@@ -109,9 +108,7 @@ func lateProbeRows() []Row {
 			With: quick, Within: 10 * time.Second,
 			Try: func(t *Trial) {
 				t.Works(t.Connect())
-				if n := t.Noted("start"); n != 1 {
-					t.Fail("it was started %d times", n)
-				}
+				t.Notes("start", 1, 1)
 			},
 		},
 		{
@@ -268,8 +265,7 @@ func inputRows() []Row {
 			Must: "end that call after the limit, of five here, and keep the line",
 			Pipe: func(p *Pipe) {
 				p.ServeStateless(map[string]on{"tools/call": func(m jsonrpc.Message) bool {
-					p.Note("run")
-					if p.Noted("run") > 6 {
+					if p.Count("run") > 6 {
 						p.Answer(m, Echo(m))
 						return true
 					}
@@ -301,10 +297,7 @@ func inputRows() []Row {
 			Does: "asks for input where none can be, in its list of tools",
 			Must: "report an error, and keep the line",
 			Pipe: func(p *Pipe) {
-				p.ServeStateless(map[string]on{"tools/list": func(m jsonrpc.Message) bool {
-					p.Answer(m, `{"resultType":"input_required","requestState":"x"}`)
-					return true
-				}})
+				p.ServeStateless(map[string]on{"tools/list": p.answers(`{"resultType":"input_required","requestState":"x"}`)})
 			},
 			With: withRoots, Try: cannotList("asks for input"),
 		},
@@ -325,10 +318,7 @@ func inputRows() []Row {
 			Does: "hands out an empty cursor, which is one in its revision, again and again",
 			Must: "stop there, with the tools that came",
 			Pipe: func(p *Pipe) {
-				p.ServeStateless(map[string]on{"tools/list": func(m jsonrpc.Message) bool {
-					p.Answer(m, `{"tools":[{"name":"echo"}],"nextCursor":"","ttlMs":-1,"cacheScope":"all"}`)
-					return true
-				}})
+				p.ServeStateless(map[string]on{"tools/list": p.answers(`{"tools":[{"name":"echo"}],"nextCursor":"","ttlMs":-1,"cacheScope":"all"}`)})
 			},
 			With: stateless, Try: cannotList("a cursor that was already used"),
 		},
@@ -342,10 +332,12 @@ const changed = `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","p
 // A watching is what becomes of a subscription.
 type watching struct {
 	fault, does, must, text string
+	patience                time.Duration // of the host
 	try                     func(t *Trial, w *client.Watch, err error)
 }
 
 func watchings() []watching {
+	const impatient = 500 * time.Millisecond
 	refused := func(says string) func(t *Trial, w *client.Watch, err error) {
 		return func(t *Trial, _ *client.Watch, err error) { t.WantError(err, says) }
 	}
@@ -362,42 +354,29 @@ func watchings() []watching {
 	return []watching{
 		{
 			"refused", "refuses a subscription", "report the refusal",
-			`{"jsonrpc":"2.0","id":$id,"error":{"code":-32601,"message":"no"}}` + "\n", refused("MCP error -32601: no"),
+			`{"jsonrpc":"2.0","id":$id,"error":{"code":-32601,"message":"no"}}` + "\n", unhurried, refused("MCP error -32601: no"),
 		},
 		{
 			"answered", "ends a subscription before it has agreed to it", "say that it has ended",
-			`{"jsonrpc":"2.0","id":$id,"result":{}}` + "\n", refused("ended the subscription"),
+			`{"jsonrpc":"2.0","id":$id,"result":{}}` + "\n", unhurried, refused("ended the subscription"),
 		},
 		{
-			"silent", "never agrees to a subscription", "give up with the host", ``, refused(context.DeadlineExceeded.Error()),
+			"silent", "never agrees to a subscription", "give up with the host", ``, impatient,
+			refused(context.DeadlineExceeded.Error()),
 		},
 		{
 			"other", "agrees to a subscription that there is not", "give up with the host",
-			strings.ReplaceAll(acknowledged, "$id", "7001"),
+			strings.ReplaceAll(acknowledged, "$id", "7001"), impatient,
 			refused(context.DeadlineExceeded.Error()),
 		},
 		{
 			"cancelled", "agrees to a subscription, and cancels it", "say that it has ended",
 			acknowledged + changed +
-				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$id}}` + "\n", ended,
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$id}}` + "\n", unhurried, ended,
 		},
 		{
 			"completed", "agrees to a subscription twice, and completes it", "say that it has ended",
-			acknowledged + acknowledged + changed + `{"jsonrpc":"2.0","id":$id,"result":{}}` + "\n", ended,
-		},
-		{
-			"flood", "tells 10,000 changes to a host that reads none", "keep few, and go on",
-			acknowledged + "$changes",
-			func(t *Trial, w *client.Watch, err error) {
-				if err != nil {
-					t.Fail("there is no subscription: %v", err)
-					return
-				}
-				<-w.Changes
-				if err := w.Close(t.Context); err != nil {
-					t.Fail("%v", err)
-				}
-			},
+			acknowledged + acknowledged + changed + `{"jsonrpc":"2.0","id":$id,"result":{}}` + "\n", unhurried, ended,
 		},
 	}
 }
@@ -410,19 +389,14 @@ func watchRows() []Row {
 			Name: "pipe/watch/" + row.fault, Does: row.does, Must: row.must,
 			Pipe: func(p *Pipe) {
 				p.ServeStateless(map[string]on{"subscriptions/listen": func(m jsonrpc.Message) bool {
-					text := strings.ReplaceAll(row.text, "$changes", strings.Repeat(changed, 10_000))
-					p.Write("%s", fill(text, m))
+					p.Write("%s", fill(row.text, m))
 					return true
 				}})
 			},
 			With: stateless,
 			Try: func(t *Trial) {
 				c := t.Connect()
-				limit := unhurried
-				if row.must == "give up with the host" {
-					limit = 500 * time.Millisecond
-				}
-				ctx, cancel := context.WithTimeout(t.Context, limit)
+				ctx, cancel := context.WithTimeout(t.Context, row.patience)
 				defer cancel()
 				w, err := c.Watch(ctx, mcp.SubscriptionFilter{ToolsListChanged: true})
 				row.try(t, w, err)
@@ -430,7 +404,7 @@ func watchRows() []Row {
 			},
 		})
 	}
-	return append(all, Row{
+	return append(all, watchFloodRow(), Row{
 		Name: "pipe/watch/dies",
 		Does: "dies while it tells changes",
 		Must: "end the subscription with the line, and say why",
@@ -452,4 +426,56 @@ func watchRows() []Row {
 			t.WantError(err, "transport closed", "exit status 3")
 		},
 	})
+}
+
+// watchFloodRow is about more changes than a host reads.
+func watchFloodRow() Row {
+	const last = "x/last"
+	return Row{
+		Name: "pipe/watch/flood",
+		Does: "tells 10,000 changes to a host that reads none",
+		Must: "keep few, and go on",
+		Pipe: func(p *Pipe) {
+			p.ServeStateless(map[string]on{"subscriptions/listen": func(m jsonrpc.Message) bool {
+				p.Write("%s", fill(acknowledged+strings.Repeat(changed, 10_000), m))
+				p.Write(`{"jsonrpc":"2.0","method":%q}`+"\n", last)
+				return true
+			}})
+		},
+		With: stateless,
+		Try: func(t *Trial) {
+			all := make(chan struct{})
+			t.Options.OnNotification = func(_ context.Context, method string, _ json.RawMessage) {
+				if method == last {
+					close(all)
+				}
+			}
+			c := t.Connect()
+			w, err := c.Watch(t.Context, mcp.SubscriptionFilter{ToolsListChanged: true})
+			if err != nil {
+				t.Fail("there is no subscription: %v", err)
+				return
+			}
+			select {
+			case <-all:
+			case <-t.Context.Done():
+			}
+			kept := 0
+			for waiting := true; waiting; {
+				select {
+				case <-w.Changes:
+					kept++
+				case <-time.After(300 * time.Millisecond):
+					waiting = false
+				}
+			}
+			if kept < 1 || kept > 5 {
+				t.Fail("%d changes were kept", kept)
+			}
+			if err := w.Close(t.Context); err != nil {
+				t.Fail("%v", err)
+			}
+			t.Works(c)
+		},
+	}
 }

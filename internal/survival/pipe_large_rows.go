@@ -13,8 +13,12 @@ import (
 	"mcpwire/mcp"
 )
 
-// overCap is the heap that a row may take in which a message is as large as the cap, which is 64 MiB, or larger.
-const overCap = (64 + 64) << 20
+// overCap is the heap that a row may take in which a message is as large as the cap, which is 64 MiB, or larger; huge is
+// how large a message is that a client can't hold within it.
+const (
+	overCap = (64 + 64) << 20
+	huge    = 160 << 20
+)
 
 // largeRows are about large and deep messages.
 func largeRows() []Row {
@@ -42,18 +46,18 @@ func largeRows() []Row {
 		},
 		{
 			Name: "pipe/large/over-cap",
-			Does: "returns a text of 100 MiB, which is above the cap",
+			Does: "returns a text of 160 MiB, which is above the cap",
 			Must: "end that call with an error that says so, hold no more than the cap, and keep the line",
-			Pipe: text(100 << 20), Memory: overCap, Within: 30 * time.Second,
+			Pipe: text(huge), Memory: overCap, Within: 30 * time.Second,
 			Try: costsACall("message too large", "bytes"),
 		},
 		{
 			Name: "pipe/large/over-cap-id-last",
-			Does: "returns a text of 100 MiB in an answer that has its id at the end",
+			Does: "returns a text of 160 MiB in an answer that has its id at the end",
 			Must: "end that call with an error that says so, and keep the line",
 			Pipe: first("tools/call", func(p *Pipe, m jsonrpc.Message) {
 				p.Write(`{"result":{"content":[{"type":"text","text":"`)
-				writeMany(p, 100<<20)
+				writeMany(p, huge)
 				p.Write(`"}]},"id":%s,"jsonrpc":"2.0"}`+"\n", m.ID)
 			}),
 			Memory: overCap, Within: 30 * time.Second,
@@ -74,10 +78,10 @@ func largeRows() []Row {
 		},
 		{
 			Name: "pipe/large/before-handshake",
-			Does: "writes 100 MiB without a line's end before the handshake",
+			Does: "writes 160 MiB without a line's end before the handshake",
 			Must: "skip them, and connect",
 			Pipe: func(p *Pipe) {
-				writeMany(p, 100<<20)
+				writeMany(p, huge)
 				p.Write("\n")
 				p.Serve(nil)
 			},
@@ -90,9 +94,8 @@ func largeRows() []Row {
 func deepRows() []Row {
 	deep := func(depth int) func(p *Pipe) {
 		return func(p *Pipe) {
-			nested := strings.Repeat(`{"a":[`, depth/2) + strings.Repeat(`]}`, depth/2)
 			once("tools/call", `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"hello"}],`+
-				`"structuredContent":`+nested+`}}`)(p)
+				`"structuredContent":`+nested(depth)+`}}`)(p)
 		}
 	}
 	return []Row{
@@ -106,7 +109,7 @@ func deepRows() []Row {
 			Name: "pipe/large/deep-enough",
 			Does: "returns structured content that is nested 5,000 levels deep",
 			Must: "return it",
-			Pipe: deep(5_000), Try: worksTwice,
+			Pipe: deep(5_000), Try: structured(nested(5_000)),
 		},
 		{
 			Name: "pipe/large/number",
@@ -114,10 +117,30 @@ func deepRows() []Row {
 			Must: "keep its digits",
 			Pipe: func(p *Pipe) {
 				once("tools/call", `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"hello"}],`+
-					`"structuredContent":{"n":1`+strings.Repeat("0", 1<<20)+`}}}`)(p)
+					`"structuredContent":`+number()+`}}`)(p)
 			},
-			Try: worksTwice,
+			Try: func(t *Trial) { structured(number())(t) },
 		},
+	}
+}
+
+// nested is JSON of that depth.
+func nested(depth int) string {
+	return strings.Repeat(`{"a":[`, depth/2) + strings.Repeat(`]}`, depth/2)
+}
+
+// number is an object with a number of 1 MiB.
+func number() string { return `{"n":1` + strings.Repeat("0", 1<<20) + `}` }
+
+// structured is the Try of a server whose first call returns this structured content, byte for byte.
+func structured(content string) func(t *Trial) {
+	return func(t *Trial) {
+		c := t.Connect()
+		result, err := t.callWithin(c, unhurried)
+		if err != nil || string(result.StructuredContent) != content {
+			t.Fail("the structured content is another, and error %v", err)
+		}
+		t.Works(c)
 	}
 }
 

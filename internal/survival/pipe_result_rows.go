@@ -72,7 +72,7 @@ func initializeRows() []Row {
 // always makes a server that answers a method with the same result each time, and is honest otherwise.
 func always(method, result string) func(p *Pipe) {
 	return func(p *Pipe) {
-		p.Serve(map[string]on{method: func(m jsonrpc.Message) bool { p.Answer(m, result); return true }})
+		p.Serve(map[string]on{method: p.answers(result)})
 	}
 }
 

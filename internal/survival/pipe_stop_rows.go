@@ -122,9 +122,7 @@ func lostAtConnect(says []string) func(t *Trial) {
 func startedAgain([]string) func(t *Trial) {
 	return func(t *Trial) {
 		t.Works(t.Connect())
-		if n := t.Noted("server/discover"); n != 1 {
-			t.Fail("it was asked %d times", n)
-		}
+		t.Notes("server/discover", 1, 1)
 	}
 }
 
@@ -157,9 +155,7 @@ func lostInCall(says []string) func(t *Trial) {
 		t.Lacks(err, "\x1b")
 		t.Delivered(err, transport.MaybeDelivered)
 		t.Gone(c, says...)
-		if n := t.Noted("tools/call"); n != 1 {
-			t.Fail("the tool ran %d times", n)
-		}
+		t.Notes("tools/call", 1, 1)
 	}
 }
 
@@ -214,8 +210,7 @@ func deafRows() []Row {
 func onceRows() []Row {
 	run := func(stop func(p *Pipe)) func(p *Pipe, m jsonrpc.Message) bool {
 		return func(p *Pipe, m jsonrpc.Message) bool {
-			p.Note("run")
-			if p.Noted("run") == 1 {
+			if p.Count("run") == 1 {
 				stop(p)
 				return false
 			}
@@ -257,13 +252,9 @@ func onceRows() []Row {
 func ranOnce(says []string) func(t *Trial, m *manager.Manager) {
 	return func(t *Trial, m *manager.Manager) {
 		t.unknown(m, append([]string{"transport closed"}, says...)...)
-		if n := t.Noted("run"); n != 1 {
-			t.Fail("the tool ran %d times", n)
-		}
+		t.Notes("run", 1, 1)
 		t.works(m)
-		if n := t.Noted("run"); n != 2 {
-			t.Fail("the tool ran %d times for two calls", n)
-		}
+		t.Notes("run", 2, 2)
 	}
 }
 
@@ -314,9 +305,7 @@ func answeredOnceRows() []Row {
 					if row.fault != "unknown" || era == "stateless" {
 						t.WantError(err)
 					}
-					if n := t.Noted("run"); n != 1 {
-						t.Fail("the tool ran %d times", n)
-					}
+					t.Notes("run", 1, 1)
 				}),
 			})
 		}

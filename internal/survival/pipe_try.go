@@ -202,7 +202,7 @@ func stateless(s *config.Server, _ *mcpwire.Options) { s.Protocol = client.Proto
 // ServeStateless is an honest server of 2026-07-28, but for the methods in other: those report false to end the server.
 func (p *Pipe) ServeStateless(other map[string]on) {
 	p.Serve(both(map[string]on{
-		"server/discover": func(m jsonrpc.Message) bool { p.Answer(m, discovered); return true },
+		"server/discover": p.answers(discovered),
 		"initialize":      func(m jsonrpc.Message) bool { p.Refuse(m, -32601, "Method not found"); return true },
 		"subscriptions/listen": func(m jsonrpc.Message) bool {
 			p.Acknowledge(m)

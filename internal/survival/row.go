@@ -60,6 +60,13 @@ type Trial struct {
 // Noted counts what a server process has noted with Pipe.Note, over all of its lives.
 func (t *Trial) Noted(what string) int { return strings.Count(readNotes(t.Folder), what+"\n") }
 
+// Notes checks how often a server process has noted something.
+func (t *Trial) Notes(what string, least, most int) {
+	if n := t.Noted(what); n < least || n > most {
+		t.Fail("the server has noted %q %d times", what, n)
+	}
+}
+
 // Fail notes that something is not as it must be. It may be called from several goroutines.
 func (t *Trial) Fail(format string, args ...any) {
 	t.mu.Lock()

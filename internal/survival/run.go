@@ -1,7 +1,9 @@
 package survival
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"runtime"
@@ -27,15 +29,15 @@ type Result struct {
 type Runner struct {
 	// Self is the command that plays the server of a row whose name is added to it.
 	Self []string
-	// Parallel is how many rows run at once (0: 8). Rows that must be alone are run one by one at the end.
+	// Parallel is how many rows run at once (0: 10). Rows that must be alone are run one by one at the end.
 	Parallel int
 	// Done is told of each result as it comes; may be nil. It is not called twice at once.
 	Done func(Result)
 }
 
 const (
-	defaultParallel = 8
-	groupSize       = 48              // rows after which it is looked at what is left behind
+	defaultParallel = 10
+	groupSize       = 160             // rows after which it is looked at what is left behind
 	patience        = 3 * time.Second // that it may take to go away
 )
 
@@ -55,6 +57,8 @@ func (r Runner) Run(ctx context.Context, rows []Row) []Result {
 	}
 	results := map[string]Result{}
 	for group := range slices.Chunk(together, groupSize) {
+		// Those that may take long come first, so that none is waited for alone.
+		slices.SortStableFunc(group, func(a, b Row) int { return cmp.Compare(b.within(), a.within()) })
 		r.group(ctx, group, results)
 	}
 	for _, row := range apart {
@@ -90,23 +94,38 @@ func (r Runner) group(ctx context.Context, rows []Row, results map[string]Result
 		})
 	}
 	running.Wait()
-	left := before.Left(patience)
+	if left := before.Left(patience); len(left) > 0 {
+		r.blame(ctx, ran, left)
+	}
 	for _, result := range ran {
-		switch {
-		case len(left) == 0:
-		case len(ran) == 1:
-			result.Wrong = append(result.Wrong, "it left behind: "+strings.Join(left, "; "))
-		default: // who was it?
-			mine := leaks.Note()
-			r.row(ctx, result.Row)
-			if left := mine.Left(patience); len(left) > 0 {
-				result.Wrong = append(result.Wrong, "it left behind: "+strings.Join(left, "; "))
-			}
-		}
 		results[result.Row.Name] = result
 		if r.Done != nil {
 			r.Done(result)
 		}
+	}
+}
+
+// blame notes what a group has left behind with those that do so alone too, or with the first where none does.
+func (r Runner) blame(ctx context.Context, ran []Result, left []string) {
+	if len(ran) == 1 {
+		ran[0].Wrong = append(ran[0].Wrong, "it left behind: "+strings.Join(left, "; "))
+		return
+	}
+	found := false
+	var names []string
+	for i := range ran {
+		before := leaks.Note()
+		again := r.row(ctx, ran[i].Row)
+		if left := before.Left(patience); len(left) > 0 {
+			found = true
+			again.Wrong = append(again.Wrong, "it left behind: "+strings.Join(left, "; "))
+		}
+		ran[i].Wrong = append(ran[i].Wrong, again.Wrong...)
+		names = append(names, ran[i].Row.Name)
+	}
+	if !found && len(ran) > 0 {
+		ran[0].Wrong = append(ran[0].Wrong, fmt.Sprintf("one of these %d rows left behind: %s; the rows are %s",
+			len(ran), strings.Join(left, "; "), strings.Join(names, ", ")))
 	}
 }
 

@@ -48,7 +48,9 @@ func TestTheClientSurvivesEveryRow(t *testing.T) {
 		t.Fatal("there are no such rows")
 	}
 	for _, result := range (survival.Runner{Self: []string{exe, server}}).Run(t.Context(), rows) {
-		t.Logf("%-40s %6d ms %4d MiB", result.Row.Name, result.Took.Milliseconds(), result.Heap>>20)
+		if testing.Verbose() {
+			t.Logf("%-40s %6d ms %4d MiB", result.Row.Name, result.Took.Milliseconds(), result.Heap>>20)
+		}
 		if len(result.Wrong) > 0 {
 			t.Errorf("%s: the client must %s\n  %s", result.Row.Name, result.Row.Must, strings.Join(result.Wrong, "\n  "))
 		}

@@ -3,6 +3,7 @@ package survival
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -20,7 +21,6 @@ import (
 
 // repeatRows are about calls that end in the dark: the server counts how often its tool is run.
 func repeatRows() (rows []Row) {
-	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	for _, f := range []struct {
 		name, does string
 		unknown    bool // whether the host is told that the tool may have run
@@ -28,16 +28,16 @@ func repeatRows() (rows []Row) {
 	}{
 		{"closed", "runs a tool and hangs up", true, raw("")},
 		{"reset", "runs a tool and resets the connection", true, func(x *Exchange) { x.Reset("") }},
-		{"headers", "runs a tool and hangs up within the headers", true, raw(head)},
-		{"body", "runs a tool and hangs up within the answer", true, raw(head + "Content-Length: 9999\r\n\r\n{")},
+		{"headers", "runs a tool and hangs up within the headers", true, raw(jsonHead)},
+		{"body", "runs a tool and hangs up within the answer", true, raw(jsonHead + "Content-Length: 9999\r\n\r\n{")},
 		{"events", "runs a tool and ends its stream before the answer", true, streams(": hi\n\n")},
 		{"gzip", "runs a tool and packs half of the answer", true, packed(jsonText, "gzip", func(s string) string {
 			return gzipped(s)[:20]
 		})},
 		{"silent", "runs a tool and never answers", true, func(x *Exchange) { x.Hang() }},
 		{"silent-events", "runs a tool and says nothing on its stream", true, func(x *Exchange) { x.Events(""); x.Hang() }},
-		{"502", "runs a tool behind a gateway that gives up", false, responds(502)},
-		{"504", "runs a tool behind a gateway that gives up waiting", false, responds(504)},
+		{"502", "runs a tool behind a gateway that gives up", true, responds(502)},
+		{"504", "runs a tool behind a gateway that gives up waiting", true, responds(504)},
 		{"503-later", "runs a tool and asks to be called again at once", false, func(x *Exchange) {
 			x.Header().Set("Retry-After", "0")
 			responds(503)(x)
@@ -75,17 +75,27 @@ func repeatRows() (rows []Row) {
 // dialRows are about servers that can't be reached at first.
 func dialRows() []Row {
 	return []Row{{
-		Name: "web/repeat/restarted", Does: "closes all connections between two calls, as a server does that is restarted",
+		Name: "web/repeat/restarted", Does: "closes the connection after each answer, as a server does that is restarted",
 		Must: "make a new connection, and run each call once",
-		Web:  func(w *Web) http.Handler { return w.Serve(nil) },
+		Web: spoilsAll("tools/call", func(x *Exchange) {
+			answer := honest(x.Message)
+			socket := x.Socket()
+			_, _ = fmt.Fprintf(socket, "%sContent-Length: %d\r\n\r\n%s", jsonHead, len(answer), answer)
+			if tcp, ok := socket.(*net.TCPConn); ok {
+				_ = tcp.CloseWrite()
+			}
+			_, _ = io.Copy(io.Discard, socket) // until the client has seen it
+			x.web.Count("closed")
+		}),
 		Try: func(t *Trial) {
 			c := t.Connect()
-			for range 5 {
+			for i := range 5 {
 				t.Works(c)
-				t.Web.server.CloseClientConnections()
+				if !t.Web.Await(t.Context, "closed", i+1) {
+					t.Fail("the client keeps a connection that its server has closed")
+				}
 			}
-			t.Works(c)
-			t.Seen("tools/call", 6, 6)
+			t.Seen("tools/call", 5, 5)
 		},
 	}}
 }
@@ -107,7 +117,8 @@ func networkRows() []Row {
 			_, err := t.Dial()
 			t.WantError(err, parts...)
 			t.Fit(err)
-			t.Seen("POST", 0, 0)
+			t.Seen("server/discover", 0, 0)
+			t.Seen("initialize", 0, 0)
 		}
 	}
 	return []Row{
@@ -179,9 +190,10 @@ func unused() string {
 	return l.Addr().String()
 }
 
-// webMemoryRows are about bodies that are larger than any answer may be. The cap is 64 MiB, and as much is allowed besides.
+// webMemoryRows are about bodies that are larger than any answer may be. The cap is 64 MiB, and as much is allowed
+// besides, or little where nothing is to be kept.
 func webMemoryRows() []Row {
-	const within = 128 << 20
+	const within, little = 128 << 20, 32 << 20
 	// sends is a reply of so many MiB, each made of the same letters, or of as many as the client takes where it is 0.
 	sends := func(status int, kind, head, piece string, mib int) reply {
 		return func(x *Exchange) {
@@ -198,7 +210,6 @@ func webMemoryRows() []Row {
 		}
 	}
 	const begun = `{"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"`
-	note := `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + long(4000) + `"}}` + "\n\n"
 	stopped := func(want string) func(t *Trial) {
 		return func(t *Trial) {
 			callEnds(want)(t)
@@ -210,75 +221,86 @@ func webMemoryRows() []Row {
 	var rows []Row
 	for _, f := range []struct {
 		name, does, want string
+		memory           int64
 		serve            reply
 		try              func(t *Trial)
 	}{
-		{"json", "answers with 300 MiB of JSON", "message too large", sends(200, jsonText, begun, "m", 300), nil},
+		{"json", "answers with 300 MiB of JSON", "message too large", within, sends(200, jsonText, begun, "m", 300), nil},
 		{
-			"json-endless", "answers with JSON that does not end", "message too large", sends(200, jsonText, begun, "m", 0),
+			"json-endless", "answers with JSON that does not end", "message too large", within, sends(200, jsonText, begun, "m", 0),
 			stopped("message too large"),
 		},
 		{
-			"blanks", "answers with white space that does not end", "message too large", sends(200, jsonText, "", " ", 0),
+			"blanks", "answers with white space that does not end", "message too large", within, sends(200, jsonText, "", " ", 0),
 			stopped("message too large"),
 		},
-		{"declared", "promises 300 MiB of JSON", "message too large", func(x *Exchange) {
+		{"declared", "promises 300 MiB of JSON", "message too large", within, func(x *Exchange) {
 			x.Header().Set("Content-Length", "314572800")
 			sends(200, jsonText, begun, "m", 0)(x)
 		}, nil},
-		{"error", "fails with a body of 100 MiB", "HTTP 500", sends(500, "text/plain", "", "m", 100), nil},
-		{"error-json", "refuses with a message that does not end", "HTTP 400", sends(400, jsonText,
+		{"error", "fails with a body of 160 MiB", "HTTP 500", little, sends(500, "text/plain", "", "m", 160), nil},
+		{"error-json", "refuses with a message that does not end", "HTTP 400", little, sends(400, jsonText,
 			`{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"`, "m", 0), stopped("HTTP 400")},
 		{
-			"page", "answers with a page that does not end", "HTTP 200 with text/html", sends(200, htmlText, "", "m", 0),
+			"page", "answers with a page that does not end", "HTTP 200 with text/html", little, sends(200, htmlText, "", "m", 0),
 			stopped("HTTP 200 with text/html"),
 		},
-		{"gzip", "packs an answer that is 128 MiB of blanks", "message too large", packed(jsonText, "gzip", bomb), nil},
-		{"gzip-error", "packs a failure that is 128 MiB of blanks", "HTTP 500", func(x *Exchange) {
+		{"gzip", "packs an answer that is 160 MiB of blanks", "message too large", within, packed(jsonText, "gzip", bomb), nil},
+		{"gzip-error", "packs a failure that is 160 MiB of blanks", "HTTP 500", little, func(x *Exchange) {
 			x.Header().Set("Content-Encoding", "gzip")
 			x.WriteHeader(500)
 			x.Say(bomb(""))
 		}, nil},
-		{"event", "answers with an event of 100 MiB", "message too large", func(x *Exchange) {
-			sends(200, eventStream, "data: "+begun, "m", 100)(x)
+		{"event", "answers with an event of 160 MiB", "message too large", within, func(x *Exchange) {
+			sends(200, eventStream, "data: "+begun, "m", 160)(x)
 			x.Say("\"}]}}\n\n")
 		}, nil},
-		{"event-lines", "answers with an event of 100 MiB in short lines", "message too large", func(x *Exchange) {
-			sends(200, eventStream, "data: "+begun+"\n", "data: "+strings.Repeat("m", 1017)+"\n", 100)(x)
+		{"event-lines", "answers with an event of 160 MiB in short lines", "message too large", within, func(x *Exchange) {
+			sends(200, eventStream, "data: "+begun+"\n", "data: "+strings.Repeat("m", 1017)+"\n", 160)(x)
 			x.Say("data: \"}]}}\n\n")
 		}, nil},
-		{"comment", "sends a comment of 100 MiB before its answer", "", func(x *Exchange) {
-			sends(200, eventStream, ": ", "m", 100)(x)
+		{"comment", "sends a comment of 160 MiB before its answer", "", little, func(x *Exchange) {
+			sends(200, eventStream, ": ", "m", 160)(x)
 			x.Say("\n\n" + fill(event, x.Message))
 		}, nil},
-		{"notes", "sends 80 MiB of notifications before its answer", "", func(x *Exchange) {
-			sends(200, eventStream, "", note, 80)(x)
-			x.Say(fill(event, x.Message))
-		}, nil},
-		{"notification", "answers a notification with a body that does not end", "", nil, nil},
 	} {
 		row := Row{
-			Name: "web/memory/" + f.name, Does: f.does, Must: ends(f.want) + ", within the cap", Memory: within,
+			Name: "web/memory/" + f.name, Does: f.does, Must: ends(f.want) + ", within the cap", Memory: f.memory,
 			Web: spoils("tools/call", f.serve), Try: callEnds(f.want), Within: 30 * time.Second,
 		}
 		if f.try != nil {
 			row.Try = f.try
 		}
-		if f.name == "notification" {
-			row.Must = "connect and work all the same"
-			row.Web = spoils("notifications/initialized", sends(200, jsonText, "", "m", 0))
-			row.Try = worksTwice
-		}
 		rows = append(rows, row)
 	}
-	return rows
+	const notes = 80 // in each call
+	note := `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"$mib"}}` + "\n\n"
+	rows = append(rows, slow(2*notes, Row{
+		Name: "web/memory/notes", Memory: (16 + 64) << 20,
+		Does: fmt.Sprintf("sends %d notifications of 1 MiB in each call to a host that takes none", notes),
+		Must: "lose no answer, and hold 16 MiB of notifications at most",
+		Web: spoilsAll("tools/call", func(x *Exchange) {
+			x.Events("")
+			large := mebibyte(note)
+			for range notes {
+				x.Say(large)
+			}
+			x.Say(fill(event, x.Message))
+		}),
+	}))
+	return append(rows, Row{
+		Name: "web/memory/notification", Does: "answers a notification with a body that does not end", Memory: little,
+		Must: "connect and work all the same", Try: worksTwice, Within: 30 * time.Second,
+		Web: spoils("notifications/initialized", sends(200, jsonText, "", "m", 0)),
+	})
 }
 
-// bomb is 128 MiB of blanks, packed.
-func bomb(string) string { return strings.Repeat(gzipped(strings.Repeat(" ", 1<<20)), 128) }
+// bomb is 160 MiB of blanks, packed.
+func bomb(string) string { return strings.Repeat(gzipped(strings.Repeat(" ", 1<<20)), 160) }
 
 // oneshotRows are about servers that are asked one thing, without a handshake.
 func oneshotRows() (rows []Row) {
+	const clock = "deadline exceeded"
 	for _, f := range []webFault{
 		{"refused", "refuses the request", "", page(jsonText, `{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"no"}}`)},
 		{"events", "answers in an event, after a priming one", "", streams("id: a\ndata:\n\n" + event)},
@@ -295,8 +317,8 @@ func oneshotRows() (rows []Row) {
 		{"switch", "switches to another protocol, and then says nothing", "HTTP 101", func(x *Exchange) {
 			x.RawHang("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		}},
-		{"silent", "never answers", "deadline exceeded", func(x *Exchange) { x.Hang() }},
-		{"keep-alive", "sends comments for ever", "deadline exceeded", func(x *Exchange) {
+		{"silent", "never answers", clock, func(x *Exchange) { x.Hang() }},
+		{"keep-alive", "sends comments for ever", clock, func(x *Exchange) {
 			x.Events("")
 			for x.Still(50 * time.Millisecond) {
 				x.Say(": hi\n\n")
@@ -309,7 +331,7 @@ func oneshotRows() (rows []Row) {
 			Web:  spoils("tools/call", f.serve),
 			Try: func(t *Trial) {
 				ctx := t.Context
-				if strings.Contains(f.want, "deadline") {
+				if f.want == clock {
 					short, cancel := context.WithTimeout(ctx, time.Second)
 					defer cancel()
 					ctx = short

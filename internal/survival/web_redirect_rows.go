@@ -121,7 +121,7 @@ func strangerRows() (rows []Row) {
 				},
 				Web: func(w *Web) http.Handler {
 					stranger := w.Other(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.Count("stranger") }))
-					return w.withSessions(nil, func(string, string) bool { return false }, func(x *Exchange, method string) bool {
+					return w.withSessions(nil, never, func(x *Exchange, method string) bool {
 						if method == stage {
 							http.Redirect(x, x.Request, stranger+"/mcp", status)
 						}

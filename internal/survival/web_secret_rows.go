@@ -2,15 +2,20 @@ package survival
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"mcpwire"
 	"mcpwire/config"
+	"mcpwire/jsonrpc"
 )
 
 // The secrets of an entry, and how they come to the server besides.
@@ -34,6 +39,20 @@ func knowing(s *config.Server, _ *mcpwire.Options) {
 	s.Headers = map[string]string{"X-Api-Key": headerSecret, "X-Auth-Token": "Bearer " + bearerSecret}
 }
 
+// secretsMet is what is counted of requests with all secrets in them that are served in a row's own way.
+const secretsMet = "secrets met"
+
+// meet counts a request that has all secrets in it.
+func meet(x *Exchange) {
+	_, password, _ := x.Request.BasicAuth()
+	query := x.Request.URL.Query().Get("access_token")
+	h := x.Request.Header
+	if h.Get("X-Api-Key") == headerSecret && h.Get("X-Auth-Token") == "Bearer "+bearerSecret &&
+		query == querySecret && password == passwordSecret {
+		x.web.Count(secretsMet)
+	}
+}
+
 // told is what a server knows of the secrets, in the form that it prefers.
 func told(x *Exchange) string {
 	r := x.Request
@@ -48,6 +67,20 @@ func told(x *Exchange) string {
 type eavesdropper struct {
 	mu   sync.Mutex
 	text bytes.Buffer
+}
+
+// await waits until something was told.
+func (e *eavesdropper) await(ctx context.Context, what string) bool {
+	for ctx.Err() == nil {
+		e.mu.Lock()
+		found := strings.Contains(e.text.String(), what)
+		e.mu.Unlock()
+		if found {
+			return true
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
 }
 
 // Write implements io.Writer.
@@ -85,6 +118,11 @@ func secretRows() (rows []Row) {
 	body := func(status int, kind, format string) reply {
 		return func(x *Exchange) { x.Respond(status, kind, fmt.Sprintf(format, told(x))) }
 	}
+	kind := func(x *Exchange) { x.Respond(http.StatusOK, "text/x-"+told(x), "hi") }
+	// What comes on the standing stream is told by the by. A redirect is tried again later, and so told too late.
+	heard := map[string]string{
+		"type-get": "there is no standing stream", "event-get": "error: on the standing stream", "redirect-get": "http: GET",
+	}
 	for _, place := range []struct {
 		name, does, method string
 		serve              reply
@@ -92,10 +130,12 @@ func secretRows() (rows []Row) {
 		{"body", "the body of a failure", "tools/call", body(500, htmlText, "<p>you said %s")},
 		{"body-cut", "a place where an excerpt is cut", "tools/call", body(500, "text/plain", strings.Repeat("x", 190)+"%s")},
 		{"error", "an error with 400", "tools/call", body(400, jsonText, `{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"%s"}}`)},
+		{"error-data", "the data of an error with 400", "tools/call", body(400, jsonText,
+			`{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"no","data":{"said":["%s"]}}}`)},
 		{"challenge", "a challenge", "tools/call", header(401, "WWW-Authenticate", "Bearer realm=\"%s\"")},
 		{"auth-server", "the name of an authorization server", "tools/call", header(401, "Mcp-Auth-Server", "https://a/%s")},
-		{"type", "the type of an answer", "tools/call", header(200, "Content-Type", "text/x-%s")},
-		{"type-get", "the type of the standing stream", "GET", header(200, "Content-Type", "text/x-%s")},
+		{"type", "the type of an answer", "tools/call", kind},
+		{"type-get", "the type of the standing stream", "GET", kind},
 		{"malformed", "an answer that is no message", "tools/call", body(200, jsonText, "%s")},
 		{"event", "an event that is no message", "tools/call", body(200, eventStream, "data: %s\n\n")},
 		{"event-get", "an event on the standing stream that is no message", "GET", body(200, eventStream, "data: %s\n\n")},
@@ -118,15 +158,19 @@ func secretRows() (rows []Row) {
 		{"cancelled", "a call that is never answered", "tools/call", func(x *Exchange) { x.Hang() }},
 		{"closed", "a connection that is closed", "tools/call", raw("")},
 	} {
-		rows = append(rows, secretRow("web/secret/"+place.name, place.does, "", spoilsAll(place.method, place.serve)))
+		rows = append(rows, secretRow("web/secret/"+place.name, place.does, "", heard[place.name], spoilsAll(place.method, func(x *Exchange) {
+			meet(x)
+			place.serve(x)
+		})))
 	}
 	for _, place := range []struct{ name, does, event string }{
 		{"endpoint", "where messages are to go, another server", "http://evil.example/%s"},
 		{"endpoint-garbage", "where messages are to go, no address", "http://[%s"},
 	} {
-		rows = append(rows, secretRow("legacy/secret/"+place.name, place.does, "sse", func(w *Web) http.Handler {
+		rows = append(rows, secretRow("legacy/secret/"+place.name, place.does, "sse", "", func(w *Web) http.Handler {
 			return http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 				x := &Exchange{ResponseWriter: out, Request: r, web: w}
+				meet(x)
 				x.Events("event: endpoint\ndata: " + fmt.Sprintf(place.event, url.PathEscape(told(x))) + "\n\n")
 			})
 		}))
@@ -134,8 +178,9 @@ func secretRows() (rows []Row) {
 	return rows
 }
 
-// secretRow is about a server that writes the client's secrets in some place.
-func secretRow(name, place, kind string, server func(w *Web) http.Handler) Row {
+// secretRow is about a server that writes the client's secrets in some place. Where the host is told of that by the by,
+// line is the beginning of what it is told.
+func secretRow(name, place, kind, line string, server func(w *Web) http.Handler) Row {
 	return Row{
 		Name: name, Does: "writes the client's secrets into " + place,
 		Must: "not show them in errors, logs and traces",
@@ -151,14 +196,18 @@ func secretRow(name, place, kind string, server func(w *Web) http.Handler) Row {
 			c, err := t.Dial()
 			if err == nil {
 				_, err = t.Call(c)
-				if err == nil { // it is about the standing stream
-					t.Web.Await(t.Context, "GET", 1)
+				if line != "" && !e.await(t.Context, line) {
+					t.Fail("nobody is told of %q", line)
 				}
 				if err := c.Close(t.Context); err != nil {
 					fmt.Fprintln(e, "close:", err)
 				}
 			}
 			fmt.Fprintln(e, "result:", err)
+			if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
+				fmt.Fprintln(e, "data:", string(refusal.Data))
+			}
+			t.Seen(secretsMet, 1, math.MaxInt)
 			t.Fit(err)
 			e.mu.Lock()
 			defer e.mu.Unlock()

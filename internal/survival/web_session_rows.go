@@ -66,7 +66,6 @@ func lossRows() (rows []Row) {
 func sessionRows() []Row {
 	always := func(string, string) bool { return true }
 	calls := func(_, method string) bool { return method == "tools/call" }
-	never := func(string, string) bool { return false }
 	return join(lossRows(), []Row{
 		{
 			Name: "web/session/five-calls", Does: "has forgotten the session when five calls come at once",

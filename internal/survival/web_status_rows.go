@@ -123,7 +123,7 @@ func (s stage) server(status int) func(w *Web) http.Handler {
 	switch s.method {
 	case "DELETE":
 		return func(w *Web) http.Handler {
-			return w.withSessions(nil, func(string, string) bool { return false }, func(x *Exchange, method string) bool {
+			return w.withSessions(nil, never, func(x *Exchange, method string) bool {
 				if method == "DELETE" {
 					responds(status)(x)
 				}

@@ -135,6 +135,9 @@ func raw(text string) reply { return func(x *Exchange) { x.Raw(text) } }
 // streams is a reply of events, after which the stream ends.
 func streams(text string) reply { return func(x *Exchange) { x.Events(text) } }
 
+// jsonHead begins an answer of JSON.
+const jsonHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+
 // event is an event with the answer; see fill.
 const event = "event: message\ndata: $answer\n\n"
 
@@ -197,18 +200,21 @@ func callEnds(want string) func(t *Trial) {
 			worksTwice(t)
 			t.Seen("tools/call", 2, 2)
 		}
-	case strings.Contains(want, "timeout after 1000ms"):
+	case byClock(want):
 		return expiresOnce(want)
 	}
 	return costsOne(want)
 }
+
+// byClock reports whether an error is that of a call's clock.
+func byClock(want string) bool { return strings.HasSuffix(want, "timeout after 1000ms") }
 
 // ends says what callEnds does.
 func ends(want string) string {
 	switch {
 	case want == "":
 		return "take the answer"
-	case strings.Contains(want, "timeout after 1000ms"):
+	case byClock(want):
 		return "end the call by its clock, and keep the line"
 	}
 	return "end the call with an error that says so, and keep the line"
@@ -247,6 +253,9 @@ func (w *Web) withSessions(refuse reply, lost func(session, method string) bool,
 		return other != nil && other(x, method)
 	})
 }
+
+// never is a server that has lost no session.
+func never(_, _ string) bool { return false }
 
 // Renewed checks what has come of a lost session: how many there were, and that none was opened in another.
 func (t *Trial) Renewed(least, most int) {

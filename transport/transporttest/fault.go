@@ -12,8 +12,8 @@ import (
 var ErrCut = errors.New("the stream was cut")
 
 // Faults say what happens to a stream of bytes on its way. What is written, or read, at once is divided into chunks of
-// random sizes, and each chunk meets a fate. The same Faults do the same to the same writes. The zero value changes
-// nothing but the sizes of chunks.
+// random sizes, and each chunk meets a fate, but for what comes in less than 16 bytes at once. The same Faults do the
+// same to the same writes. The zero value changes nothing but the sizes of chunks.
 type Faults struct {
 	Seed uint64
 	// Spare is how many bytes at the beginning of the stream pass untouched, so that a handshake may succeed.
@@ -33,8 +33,8 @@ type Faults struct {
 	Told func(fault string)
 }
 
-// Sizes of chunks in bytes. A chunk is never so small that a fault could turn an id into another one and leave the
-// message whole.
+// Sizes of chunks in bytes. One that meets a fate is never so small that a fault could turn an id into another one and
+// leave the message whole.
 const (
 	leastChunk = 16
 	mostChunk  = 64
@@ -129,7 +129,11 @@ func (f *fates) meet(b []byte) (pieces []piece, err error) {
 	swap := -1 // the piece that is to change places with the one behind it
 	for chunk := range f.chunks(b) {
 		met := []piece{{data: chunk}}
-		switch fate := f.fate(); fate {
+		fate := f.fate(len(chunk))
+		if fate != "" && fate != "reorder" {
+			f.Told(fate)
+		}
+		switch fate {
 		case "cut":
 			return pieces, ErrCut
 		case "truncate":
@@ -147,6 +151,7 @@ func (f *fates) meet(b []byte) (pieces []piece, err error) {
 		}
 		pieces = append(pieces, met...)
 		if swap >= 0 {
+			f.Told("reorder")
 			pieces[swap], pieces[swap+1] = pieces[swap+1], pieces[swap]
 			swap = -1
 		}
@@ -170,8 +175,11 @@ func (f *fates) chunks(b []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// fate draws a chunk's fate; empty: it passes.
-func (f *fates) fate() string {
+// fate draws the fate of a chunk of that size; empty: it passes.
+func (f *fates) fate(size int) string {
+	if size < leastChunk {
+		return ""
+	}
 	n := f.random.IntN(1000)
 	for _, row := range []struct {
 		name string
@@ -184,7 +192,6 @@ func (f *fates) fate() string {
 		{"delay", f.Delay},
 	} {
 		if n -= row.odds; n < 0 {
-			f.Told(row.name)
 			return row.name
 		}
 	}

@@ -82,6 +82,25 @@ func TestEachFaultDoesWhatItSays(t *testing.T) {
 	}
 }
 
+func TestWhatComesInTinyPiecesPassesUntouched(t *testing.T) {
+	in := text(20)
+	f := transporttest.Faults{Cut: 1000, Told: func(fault string) { t.Errorf("told of %q", fault) }}
+	out, err := io.ReadAll(f.Reader(iotest.OneByteReader(strings.NewReader(in))))
+	if err != nil || string(out) != in {
+		t.Errorf("error %v, %q", err, out)
+	}
+}
+
+func TestAChunkWithoutANeighbourIsNotToldAsReordered(t *testing.T) {
+	for in, want := range map[string]bool{text(200)[:16]: false, text(200)[:96]: true} {
+		told := false
+		out, err := pass("written", transporttest.Faults{Reorder: 1000, Told: func(string) { told = true }}, in)
+		if err != nil || told != want || (out != in) != want {
+			t.Errorf("told: %v, error %v, %q", told, err, out)
+		}
+	}
+}
+
 // pass sends in through the faults.
 func pass(way string, f transporttest.Faults, in string) (string, error) {
 	var out bytes.Buffer
