@@ -91,7 +91,7 @@ func (c Caller) call(
 	if limit <= 0 {
 		limit = DefaultMaxAnswer
 	}
-	return read(resp, limit, cancel)
+	return read(resp, limit, cancel, p.Quotes)
 }
 
 func checkParams(params json.RawMessage) error {
@@ -117,13 +117,13 @@ func (c Caller) trace(url string, start time.Time, resp *http.Response, err erro
 }
 
 // unexpected makes an error of a success that is no envelope for our request.
-func unexpected(resp *http.Response, text []byte) error {
+func unexpected(resp *http.Response, text []byte, quotes httpwire.Quotes) error {
 	if _, err := jsonrpc.Parse(text); err == nil {
 		return errors.New("the server answered another request than was asked")
 	}
 	if media := httpwire.MediaOf(resp); media == httpwire.JSON || len(text) == 0 {
-		return httpwire.Malformed(text)
+		return quotes.Malformed(text)
 	}
-	return fmt.Errorf("HTTP %d with %s: %w", resp.StatusCode, redact.Line(resp.Header.Get("Content-Type"), 100),
-		httpwire.Malformed(text))
+	return fmt.Errorf("HTTP %d with %s: %w", resp.StatusCode, quotes.Line(resp.Header.Get("Content-Type"), 100),
+		quotes.Malformed(text))
 }

@@ -275,3 +275,24 @@ func wantText(t *testing.T, err error, want string) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
+
+func TestSecretsOfTheCallAreMaskedInErrors(t *testing.T) {
+	for _, kind := range []string{"text/plain", jsonType, events} {
+		status := 200
+		if kind == "text/plain" {
+			status = 500
+		}
+		url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			said := "data: you said " + r.Header.Get("Authorization") + " and " + r.URL.Query().Get("token") + "\n\n"
+			say(status, kind, said)(w, r)
+		})
+		for name, client := range map[string]*http.Client{"its own client": nil, "another": http.DefaultClient} {
+			c := oneshot.Caller{Client: client, Headers: map[string]string{"Authorization": "Bearer h5ecret"}}
+			_, err := c.Call(t.Context(), url+"?token=q5ecret", "x", nil)
+			wantText(t, err, "and ***")
+			if err != nil && strings.Contains(err.Error(), "5ecret") {
+				t.Errorf("%s, %s: %v", kind, name, err)
+			}
+		}
+	}
+}

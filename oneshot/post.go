@@ -17,6 +17,7 @@ import (
 type poster struct {
 	post  func(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error)
 	close func()
+	httpwire.Quotes
 }
 
 func (c Caller) poster(address string) (poster, error) {
@@ -34,7 +35,7 @@ func (c Caller) poster(address string) (poster, error) {
 	post := func(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error) {
 		return endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Header: protocol})
 	}
-	return poster{post, endpoint.Close}, nil
+	return poster{post, endpoint.Close, endpoint.Quotes}, nil
 }
 
 // withClient leaves all to the caller's client. Whether a request that failed was sent is its secret.
@@ -57,7 +58,7 @@ func (c Caller) withClient(address string, protocol http.Header) poster {
 		resp, err := c.Client.Do(req)
 		return resp, transport.MaybeDelivered, withoutURL(err)
 	}
-	return poster{post, func() {}}
+	return poster{post, func() {}, httpwire.Knowing(httpwire.Options{URL: address, Headers: c.Headers})}
 }
 
 // withoutURL keeps the URL out of an error, since it may hold a secret.

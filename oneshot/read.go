@@ -22,10 +22,12 @@ import (
 const refusalWait = 2 * time.Second
 
 // read finds the envelope in an answer of any form. cancel ends the exchange.
-func read(resp *http.Response, limit int, cancel context.CancelFunc) (json.RawMessage, transport.Delivery, error) {
+func read(
+	resp *http.Response, limit int, cancel context.CancelFunc, quotes httpwire.Quotes,
+) (json.RawMessage, transport.Delivery, error) {
 	success := httpwire.Succeeded(resp)
 	if success && httpwire.MediaOf(resp) == httpwire.EventStream {
-		return readStream(resp, limit)
+		return readStream(resp, limit, quotes)
 	}
 	if !success {
 		defer time.AfterFunc(refusalWait, cancel).Stop()
@@ -37,17 +39,19 @@ func read(resp *http.Response, limit int, cancel context.CancelFunc) (json.RawMe
 		return text, transport.Answered, nil
 	case !success:
 		resp.Body = io.NopCloser(bytes.NewReader(text))
-		return nil, transport.Answered, httpwire.Failure(resp)
+		return nil, transport.Answered, quotes.Failure(resp)
 	case errors.Is(err, transport.ErrTooLarge):
 		return nil, transport.Answered, err
 	case err != nil:
 		return nil, transport.MaybeDelivered, err
 	}
-	return nil, transport.Answered, unexpected(resp, text)
+	return nil, transport.Answered, unexpected(resp, text, quotes)
 }
 
 // readStream reads up to the first message that answers the request.
-func readStream(resp *http.Response, limit int) (json.RawMessage, transport.Delivery, error) {
+func readStream(
+	resp *http.Response, limit int, quotes httpwire.Quotes,
+) (json.RawMessage, transport.Delivery, error) {
 	events := sse.NewReader(resp.Body, sse.Options{MaxEvent: limit})
 	for {
 		ev, err := events.Next()
@@ -63,7 +67,7 @@ func readStream(resp *http.Response, limit int) (json.RawMessage, transport.Deli
 		case answers(ev.Data):
 			return bytes.Clone(ev.Data), transport.Answered, nil
 		case !ev.Unfinished && !isMessage(ev.Data):
-			return nil, transport.Answered, httpwire.Malformed(ev.Data)
+			return nil, transport.Answered, quotes.Malformed(ev.Data)
 		}
 	}
 }
@@ -95,11 +99,11 @@ func ParseSSE(text string) (json.RawMessage, error) {
 	}
 	ev, err := sse.NewReader(strings.NewReader(text), sse.Options{MaxEvent: max(len(text), 1)}).Next()
 	if err != nil {
-		return nil, httpwire.Malformed([]byte(text))
+		return nil, httpwire.Quotes{}.Malformed([]byte(text))
 	}
 	data := trim(ev.Data)
 	if !jsonscan.Valid(data) {
-		return nil, httpwire.Malformed(ev.Data)
+		return nil, httpwire.Quotes{}.Malformed(ev.Data)
 	}
 	return data, nil
 }

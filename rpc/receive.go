@@ -8,6 +8,7 @@ import (
 	"regexp"
 
 	"mcpwire/internal/jsonscan"
+	"mcpwire/internal/redact"
 	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
 	"mcpwire/transport"
@@ -49,7 +50,7 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 	switch m.Kind {
 	case jsonrpc.Response:
 		if m.Error != nil {
-			p.settle(call, m.ID, nil, jsonrpc.ParseError(m.Error))
+			p.settle(call, m.ID, nil, p.refusal(m.Error))
 		} else {
 			p.settle(call, m.ID, own(m.Result), nil)
 		}
@@ -67,6 +68,28 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 		return transport.Kept
 	}
 	return transport.Reuse
+}
+
+// refusal reads an error of the server, and masks what the carrier knows as secret: servers like to show what they were
+// given.
+func (p *Peer) refusal(text []byte) *jsonrpc.Error {
+	e := jsonrpc.ParseError(text)
+	e.Message = p.mask(e.Message)
+	e.Data = redact.JSON(e.Data, p.mask)
+	return e
+}
+
+// mask masks secrets in a text of the server. Before the carrier is known it can't tell them from the rest.
+func (p *Peer) mask(text string) string {
+	select {
+	case <-p.ready:
+	default:
+		return redact.Mask
+	}
+	if m, ok := p.conn.(transport.Masker); ok {
+		return m.Mask(text)
+	}
+	return text
 }
 
 // foreign reports whether an object that is no message has nothing of an answer but an id, as lines of logs may, or is
@@ -236,7 +259,7 @@ func (p *Peer) progressed(params json.RawMessage) {
 	defer p.mu.Unlock()
 	r := p.pending[n]
 	if !ok || r == nil {
-		p.log.Debug("progress for no open request is ignored", "params", string(params[:min(len(params), 200)]))
+		p.log.Debug("progress for no open request is ignored", "params", p.mask(string(params[:min(len(params), 200)])))
 		return
 	}
 	if r.extend {

@@ -70,6 +70,12 @@ type Witness interface {
 	Output() (stderr string, noise []string)
 }
 
+// A Masker is a Conn that knows secrets of its configuration.
+type Masker interface {
+	// Mask returns a text of the server with them masked. It may be called at any time.
+	Mask(text string) string
+}
+
 // Traits are the properties of a carrier that the protocol side goes by.
 type Traits struct {
 	Name     string // "stdio", "http", "sse", "memory"

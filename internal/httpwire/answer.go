@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"mcpwire/internal/redact"
-	"mcpwire/jsonrpc"
 	"mcpwire/transport"
 )
 
@@ -116,81 +111,6 @@ var mark = []byte("\ufeff")
 // Succeeded reports whether an answer's status is 2xx.
 func Succeeded(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
-// Failure makes an error of an answer that is no success, and reads the beginning of its body for that. Known secrets
-// are masked in what the server wrote.
-func (e *Endpoint) Failure(resp *http.Response) *transport.StatusError {
-	return failure(resp, e.secrets)
-}
-
-// Failure is Endpoint.Failure where no secrets are known.
-func Failure(resp *http.Response) *transport.StatusError { return failure(resp, nil) }
-
-func failure(resp *http.Response, secrets *redact.Set) *transport.StatusError {
-	line := func(name string, limit int) string {
-		return redact.Line(secrets.Text(strings.Join(resp.Header.Values(name), ", ")), limit)
-	}
-	e := &transport.StatusError{
-		Status:     resp.StatusCode,
-		Text:       http.StatusText(resp.StatusCode),
-		Challenge:  line("WWW-Authenticate", 4*excerptBytes),
-		AuthServer: line("Mcp-Auth-Server", excerptBytes),
-	}
-	if e.Text == "" {
-		e.Text = "status without a name"
-	}
-	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable {
-		e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
-	}
-	text, err := ReadAll(resp, errorBody)
-	if err != nil && len(text) == 0 {
-		return e
-	}
-	if m, err := jsonrpc.Parse(text); err == nil && m.Error != nil {
-		refusal := jsonrpc.ParseError(m.Error)
-		refusal.Message = secrets.Text(refusal.Message)
-		refusal.Data = maskJSON(refusal.Data, secrets)
-		e.Err = refusal
-		return e
-	}
-	e.Excerpt = excerpt(text, secrets)
-	return e
-}
-
-// maskJSON masks known secrets in the strings of a JSON text, however they are escaped. What has none is left as it is,
-// what can't be read to the end is left out.
-func maskJSON(text json.RawMessage, secrets *redact.Set) json.RawMessage {
-	if text == nil || secrets == nil {
-		return text
-	}
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	in := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
-	var out bytes.Buffer
-	to := jsontext.NewEncoder(&out, lenient...)
-	found := false
-	for {
-		token, err := in.ReadToken()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil && token.Kind() == '"' {
-			said := token.String()
-			masked := secrets.Text(said)
-			found = found || masked != said
-			token = jsontext.String(masked)
-		}
-		if err == nil {
-			err = to.WriteToken(token)
-		}
-		if err != nil {
-			return nil
-		}
-	}
-	if !found {
-		return text
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")) // which the encoder writes behind each text
-}
-
 // retryAfter reads both forms of Retry-After (RFC 9110, section 10.2.3).
 func retryAfter(value string) time.Duration {
 	if seconds, err := strconv.ParseInt(value, 10, 32); err == nil {
@@ -200,21 +120,6 @@ func retryAfter(value string) time.Duration {
 		return max(0, time.Until(at).Round(time.Second))
 	}
 	return 0
-}
-
-// Malformed makes an error of an answer that is no message. Known secrets are masked.
-func (e *Endpoint) Malformed(text []byte) *transport.MalformedError {
-	return &transport.MalformedError{Excerpt: excerpt(text, e.secrets)}
-}
-
-// Malformed is Endpoint.Malformed where no secrets are known.
-func Malformed(text []byte) *transport.MalformedError {
-	return &transport.MalformedError{Excerpt: excerpt(text, nil)}
-}
-
-// excerpt masks known secrets before it cuts, so that no beginning of one is left; errorBody bounds the work.
-func excerpt(text []byte, secrets *redact.Set) string {
-	return redact.Excerpt([]byte(secrets.Text(string(text[:min(len(text), errorBody)]))), excerptBytes)
 }
 
 // Drop reads the rest of a body that nobody wants, so that its connection can be used again, and closes it. It takes no

@@ -5,14 +5,11 @@ package httpwire
 import (
 	"context"
 	"crypto/tls"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -46,10 +43,11 @@ type Trace struct {
 	Err    error
 }
 
-// An Endpoint sends requests to one URL. Its methods may be called from several goroutines at once.
+// An Endpoint sends requests to one URL, and quotes what its server wrote. Its methods may be called from several
+// goroutines at once.
 type Endpoint struct {
+	Quotes
 	options Options
-	secrets *redact.Set
 	client  *http.Client
 	pool    *http.Transport
 
@@ -82,8 +80,7 @@ func New(o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("the url has no host: %q", redact.URL(o.URL))
 	}
 	u.Fragment, u.RawFragment = "", ""
-	e := &Endpoint{options: o, url: u, conns: map[net.Conn]struct{}{}}
-	e.secrets = redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers), inURL(u))...)
+	e := &Endpoint{Quotes: knowing(o, u), options: o, url: u, conns: map[net.Conn]struct{}{}}
 	dialer := &net.Dialer{KeepAlive: 30 * time.Second, Timeout: setupLimit}
 	e.pool = &http.Transport{
 		Proxy:               e.proxy,
@@ -112,49 +109,6 @@ func New(o Options) (*Endpoint, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return e, nil
-}
-
-// credentials returns what stands behind a scheme, as in "Bearer abc", since servers quote it alone.
-func credentials(headers map[string]string) (values []string) {
-	for _, value := range redact.Secrets(headers) {
-		if _, credential, ok := strings.Cut(value, " "); ok {
-			values = append(values, strings.TrimSpace(credential))
-		}
-	}
-	return values
-}
-
-// inURL returns what is secret in an address: the password, or a name without one, as a server sees them too, and the
-// values of parameters whose names look secret.
-func inURL(u *url.URL) (values []string) {
-	if name := u.User.Username(); name != "" {
-		password, _ := u.User.Password()
-		values = append(values, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
-		if password == "" {
-			password = name
-		}
-		values = append(values, password, url.QueryEscape(password), url.PathEscape(password))
-	}
-	for name, all := range u.Query() {
-		for _, value := range all {
-			for _, secret := range redact.Secrets(map[string]string{name: value}) {
-				values = append(values, secret, url.QueryEscape(secret), url.PathEscape(secret))
-			}
-		}
-	}
-	return values
-}
-
-// Line returns the beginning of a server's text on one line, with known secrets masked; limit is in bytes.
-func (e *Endpoint) Line(text string, limit int) string {
-	return redact.Line(e.secrets.Text(text), limit)
-}
-
-// Show returns an address that a server may have named, with secrets masked and bounded. Known ones are masked before
-// it is cut, so that no beginning of one is left.
-func (e *Endpoint) Show(u *url.URL) string {
-	text := e.secrets.Text(u.String())
-	return redact.Line(redact.URL(text[:min(len(text), 2*failureBytes)]), failureBytes)
 }
 
 // redactURL keeps the URL out of an error, since it may hold a password.

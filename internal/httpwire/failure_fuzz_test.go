@@ -26,7 +26,7 @@ func FuzzFailure(f *testing.F) {
 			StatusCode: status, Body: io.NopCloser(strings.NewReader(string(body))),
 			Header: http.Header{"Www-Authenticate": {challenge, challenge}, "Mcp-Auth-Server": {server}, "Retry-After": {after}},
 		}
-		e := httpwire.Failure(resp)
+		e := httpwire.Quotes{}.Failure(resp)
 		for what, text := range map[string]string{"challenge": e.Challenge, "server": e.AuthServer, "excerpt": e.Excerpt} {
 			if len(text) > 1000 || !utf8.ValidString(text) || strings.ContainsFunc(text, unfit) {
 				t.Errorf("%s of %d bytes: %q", what, len(text), text)

@@ -135,7 +135,7 @@ func TestRetryAfterHasTwoForms(t *testing.T) {
 		r := answer("text/plain", "no")
 		r.StatusCode = row.status
 		r.Header.Set("Retry-After", row.value)
-		if got := httpwire.Failure(r).RetryAfter; got < row.from || got > row.to {
+		if got := (httpwire.Quotes{}).Failure(r).RetryAfter; got < row.from || got > row.to {
 			t.Errorf("%d with %q: got %v", row.status, row.value, got)
 		}
 	}

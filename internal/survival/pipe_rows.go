@@ -12,7 +12,7 @@ func pipeRows() []Row {
 		memberRows(), errorRows(), idRows(), messageRows(),
 		initializeRows(), listRows(), resultRows(),
 		stopRows(), deafRows(), onceRows(),
-		stderrRows(), floodRows(), largeRows(), deepRows(), pagesRows(), manyToolsRows(), slowPipeRows(),
+		stderrRows(), pipeSecretRows(), floodRows(), largeRows(), deepRows(), pagesRows(), manyToolsRows(), slowPipeRows(),
 		shutdownRows(), hurriedRows(), forkRows(), startRows(), probeRows(), statelessRows(),
 	)
 }

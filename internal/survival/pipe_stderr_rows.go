@@ -46,14 +46,12 @@ func stderrRows() []Row {
 
 // lastWordsRows are about what of standard error is told when the server has gone.
 func lastWordsRows() []Row {
-	const key = "planted-5d2e"
 	last := func(words string) func(p *Pipe) {
 		return func(p *Pipe) {
-			_, _ = io.WriteString(p.Err, mebibyte(strings.ReplaceAll(words, "$key", os.Getenv("DEMO_KEY"))))
+			_, _ = io.WriteString(p.Err, mebibyte(strings.ReplaceAll(words, "$key", os.Getenv(keyVariable))))
 			os.Exit(3)
 		}
 	}
-	withKey := func(s *config.Server, _ *mcpwire.Options) { s.Env["DEMO_KEY"] = key }
 	return []Row{
 		{
 			Name: "pipe/stderr/control",
@@ -74,7 +72,7 @@ func lastWordsRows() []Row {
 			Try: func(t *Trial) {
 				_, err := t.Dial()
 				t.WantError(err, "exit status 3", "the key *** is not valid")
-				t.Lacks(err, key)
+				t.Lacks(err, plantedKey)
 			},
 		},
 		{
@@ -85,7 +83,7 @@ func lastWordsRows() []Row {
 			Try: func(t *Trial) {
 				_, err := t.Dial()
 				t.WantError(err, "exit status 3", "key *** is not valid")
-				t.Lacks(err, key)
+				t.Lacks(err, plantedKey)
 			},
 		},
 		{

@@ -187,6 +187,9 @@ func (c *conn) Negotiated(w transport.Wire) {
 // Traits implements transport.Conn.
 func (c *conn) Traits() transport.Traits { return transport.Traits{Name: "sse", Sessions: true} }
 
+// Mask implements transport.Masker.
+func (c *conn) Mask(text string) string { return c.endpoint.Mask(text) }
+
 // Done implements transport.Conn.
 func (c *conn) Done() <-chan struct{} { return c.done }
 

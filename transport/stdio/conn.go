@@ -159,6 +159,9 @@ func (c *conn) Err() error {
 // output that were no messages. It may be called at any time, from any goroutine.
 func (c *conn) Output() (stderr string, noise []string) { return c.log.output() }
 
+// Mask implements transport.Masker.
+func (c *conn) Mask(text string) string { return c.log.secrets.Text(text) }
+
 // Close ends all calls, closes the server's input, and asks, then forces the server and what it has started to end; see
 // proc.Process.Shutdown for the steps, which take 5 s at most unless configured. It must not be called from a method of
 // the Receiver or from a callback of Options, because it waits for them. The error is nil unless a process cannot be

@@ -200,6 +200,9 @@ func (c *conn) Traits() transport.Traits {
 	return transport.Traits{Name: "http", Standing: true, Status: true}
 }
 
+// Mask implements transport.Masker.
+func (c *conn) Mask(text string) string { return c.endpoint.Mask(text) }
+
 // Done implements transport.Conn.
 func (c *conn) Done() <-chan struct{} { return c.done }
 
