@@ -37,7 +37,7 @@ func (c *Client) completion(raw json.RawMessage) (*mcp.CompleteResult, error) {
 	if err != nil {
 		others = raw // what is wrong with it is told by decode
 	}
-	if err := c.decode(mcp.MethodComplete, others, &result); err != nil {
+	if err := c.decodeRest(mcp.MethodComplete, others, &result); err != nil {
 		return nil, err
 	}
 	if completion == nil {

@@ -131,19 +131,21 @@ func decodeList[T any](
 	if err != nil {
 		return nil, c.decode(method, raw, rest)
 	}
-	if err := c.decode(method, others, rest); err != nil || list == nil {
+	if err := c.decodeRest(method, others, rest); err != nil || list == nil {
 		return nil, err
 	}
 	all, bad := []T{}, 0
 	var reason error
 	err = jsonscan.Elements(list, func(text []byte) error {
-		var item T
-		if err := mcp.Decode(text, &item); err != nil {
+		var none T
+		all = append(all, none)
+		item := &all[len(all)-1]
+		if err := mcp.Decode(text, item); err != nil {
 			reason = err
-		} else if string(text) != "null" && usable(&item) {
-			all = append(all, item)
+		} else if string(text) != "null" && usable(item) {
 			return nil
 		}
+		all = all[:len(all)-1]
 		bad++
 		return nil
 	})
@@ -157,12 +159,16 @@ func decodeList[T any](
 	return all, nil
 }
 
-// cut returns the value of one member of an object, nil if it is absent or null, and the object without it.
+// cut returns the value of one member of an object, nil if it is absent or null, and the object without it, nil if
+// nothing is left.
 func cut(object json.RawMessage, name string) (value, others json.RawMessage, err error) {
-	rest := []byte{'{'}
+	var rest []byte
 	err = jsonscan.Members(object, func(n, v []byte) error {
 		switch {
 		case string(n) != name:
+			if rest == nil {
+				rest = append(make([]byte, 0, len(n)+len(v)+16), '{')
+			}
 			rest = appendMember(rest, string(n), v)
 		case string(v) == "null":
 			value = nil
@@ -171,7 +177,18 @@ func cut(object json.RawMessage, name string) (value, others json.RawMessage, er
 		}
 		return nil
 	})
-	return value, append(rest, '}'), err
+	if rest != nil {
+		rest = append(rest, '}')
+	}
+	return value, rest, err
+}
+
+// decodeRest decodes what cut has left.
+func (c *Client) decodeRest(method string, others json.RawMessage, rest any) error {
+	if others == nil {
+		return nil
+	}
+	return c.decode(method, others, rest)
 }
 
 // appendMember appends a member to an object that is not closed yet.

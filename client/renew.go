@@ -26,7 +26,7 @@ func (c *Client) request(
 	l := c.current()
 	c.awaitStanding(ctx, l)
 	raw, err := l.peer.Request(ctx, method, params, o)
-	if !rejectedForSession(err) {
+	if err == nil || !rejectedForSession(err) {
 		return raw, err
 	}
 	fresh, renewErr := c.renew(ctx, l)

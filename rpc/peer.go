@@ -75,6 +75,7 @@ type Peer struct {
 	ready     chan struct{} // closed when conn is set
 
 	mu        sync.Mutex
+	clocks    transport.Clocks
 	lastID    int64
 	pending   map[int64]*pending
 	abandoned ring                    // requests that ended without an answer

@@ -78,12 +78,15 @@ func (p *Peer) Request(
 	if err := checkParams(method, params); err != nil {
 		return nil, err
 	}
-	if err := checkParams("_meta of "+method, o.Meta); err != nil {
-		return nil, err
+	if len(o.Meta) > 0 {
+		if err := checkParams("_meta of "+method, o.Meta); err != nil {
+			return nil, err
+		}
 	}
 	r := &pending{onProgress: o.OnProgress, extend: o.Extend, stream: o.Stream != nil}
 	r.call.Timeout, r.call.Limit = o.Timeout, o.limit()
 	r.call.Envelope = transport.Envelope{Method: method, Name: o.Name, Revision: o.Revision, Headers: o.Headers}
+	r.call.Clocks = &p.clocks
 
 	p.mu.Lock()
 	p.lastID++

@@ -21,6 +21,7 @@ type Call struct {
 	Timeout  time.Duration // idle clock; 0: the transport's default (30 s unless configured); <0: none
 	Limit    time.Duration // total, whatever Touch and Hold do; 0: 10 min; <0: none
 	Envelope Envelope      // facts of Body that a carrier may show outside it
+	Clocks   *Clocks       // lends the timer; nil: the call makes its own
 
 	mu      sync.Mutex
 	ended   chan struct{} // closed at the end; nil before Start
@@ -32,7 +33,7 @@ type Call struct {
 	limit   time.Duration // <= 0: none
 	limitAt time.Time
 	held    int
-	timer   *time.Timer
+	clock   *clock // nil: none is wanted
 	onEnd   func()
 }
 
@@ -66,7 +67,7 @@ func (c *Call) wait(now time.Time) (time.Duration, bool) {
 	return limit, c.limit > 0
 }
 
-// tick is run by the timer. Touch only moves idleAt, so the timer may find that it has come too early.
+// tick is run by the clock, which may come too early: Touch only moves idleAt.
 func (c *Call) tick() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,10 +87,11 @@ func (c *Call) rearm(now time.Time) {
 	wait, ok := c.wait(now)
 	switch {
 	case !ok:
-	case c.timer == nil:
-		c.timer = time.AfterFunc(wait, c.tick)
+	case c.clock == nil:
+		c.clock = c.Clocks.take(c)
+		fallthrough
 	default:
-		c.timer.Reset(wait)
+		c.clock.arm(now, wait)
 	}
 }
 
@@ -99,8 +101,9 @@ func (c *Call) end(err error) bool {
 	}
 	c.over, c.err = true, err
 	close(c.ended)
-	if c.timer != nil {
-		c.timer.Stop()
+	if c.clock != nil {
+		c.Clocks.put(c.clock)
+		c.clock = nil
 	}
 	if c.onEnd != nil {
 		c.onEnd()

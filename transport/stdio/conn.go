@@ -45,7 +45,7 @@ type conn struct {
 
 func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	c := &conn{
-		options: o, proc: p, recv: r, out: newOutbox(o.MaxQueued),
+		options: o, proc: p, recv: r, out: newOutbox(o.MaxQueued, atOnce(p.Stdin)),
 		stdout: &source{file: p.Stdout}, stderr: &source{file: p.Stderr},
 		log:     log{tail: tail{limit: o.StderrTail}, onStderr: o.OnStderr, onNoise: o.OnNoise},
 		closing: make(chan struct{}), readDone: make(chan struct{}), stderrDone: make(chan struct{}),

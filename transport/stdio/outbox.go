@@ -45,24 +45,33 @@ func newFrame(body []byte) *frame {
 
 func (f *frame) size() int { return len(f.body) + 1 }
 
-// An outbox is the queue of frames and their only writer.
+// An outbox is the queue of frames. One writes at a time: whoever has found the pipe free, and run what the pipe does
+// not take at once.
 type outbox struct {
 	limit int
+	try   func(p []byte) int // writes what the pipe takes at once, and returns how much; nil: everything is left to run
 
-	mu     sync.Mutex
-	some   sync.Cond // something was queued, or the outbox was closed
-	frames []*frame
-	bytes  int // of frames that are not written whole
-	closed bool
+	mu      sync.Mutex
+	some    sync.Cond // something was queued, or the outbox was closed
+	frames  []*frame
+	bytes   int // of frames that are not written whole
+	writing bool
+	partial *frame // that is to be written before all others, from done on
+	done    int
+	closed  bool
+
+	// What follows belongs to whoever is writing.
+	taken []*frame
+	line  []byte
 }
 
-func newOutbox(limit int) *outbox {
-	o := &outbox{limit: limit}
+func newOutbox(limit int, try func(p []byte) int) *outbox {
+	o := &outbox{limit: limit, try: try, line: make([]byte, 0, 512)}
 	o.some.L = &o.mu
 	return o
 }
 
-// push queues a frame.
+// push writes a frame, or queues it. It does not wait for the pipe.
 func (o *outbox) push(f *frame) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -75,7 +84,19 @@ func (o *outbox) push(f *frame) error {
 	}
 	o.bytes += f.size()
 	o.frames = append(o.frames, f)
-	o.some.Signal()
+	if o.try == nil || o.writing || o.partial != nil || len(o.frames) > 1 || f.size() > batchSize {
+		o.some.Signal()
+		return nil
+	}
+	batch := o.batch()
+	o.mu.Unlock()
+	o.join(batch)
+	n := o.try(o.line)
+	o.mu.Lock()
+	o.settle(batch, n)
+	if o.partial != nil || len(o.frames) > 0 {
+		o.some.Signal()
+	}
 	return nil
 }
 
@@ -100,77 +121,102 @@ func (o *outbox) close() {
 
 // run writes frames until the outbox is closed or a write fails, whose error it returns.
 func (o *outbox) run(w io.Writer) error {
-	buf := make([]byte, 0, 512)
 	for {
-		batch := o.take()
+		batch, from := o.take()
 		if len(batch) == 0 {
 			return nil
 		}
 		var n int
 		var err error
-		if batch[0].size() > batchSize { // then it is alone
-			n, err = writeLine(w, batch[0].body)
+		if from > 0 || batch[0].size() > batchSize { // then it is alone
+			n, err = writeLine(w, batch[0].body, from)
 		} else {
-			buf = buf[:0]
-			for _, f := range batch {
-				buf = append(append(buf, f.body...), '\n')
-			}
-			n, err = w.Write(buf)
+			o.join(batch)
+			n, err = w.Write(o.line)
 		}
+		o.mu.Lock()
 		o.settle(batch, n)
+		o.mu.Unlock()
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// writeLine writes a big message without copying it.
-func writeLine(w io.Writer, body []byte) (int, error) {
-	n, err := w.Write(body)
-	if err != nil {
-		return n, err
+// writeLine writes a big message from an offset on without copying it, and returns how much of it is written then.
+func writeLine(w io.Writer, body []byte, from int) (int, error) {
+	if from < len(body) {
+		n, err := w.Write(body[from:])
+		if from += n; err != nil {
+			return from, err
+		}
 	}
-	m, err := w.Write([]byte{'\n'})
-	return n + m, err
+	n, err := w.Write([]byte{'\n'})
+	return from + n, err
 }
 
-// take waits for frames, and takes one of any size, or as many as fit into a batch. It returns none when the outbox was
-// closed.
-func (o *outbox) take() []*frame {
+// join puts the lines of a batch together.
+func (o *outbox) join(batch []*frame) {
+	o.line = o.line[:0]
+	for _, f := range batch {
+		o.line = append(append(o.line, f.body...), '\n')
+	}
+}
+
+// take waits until it may write, and takes the rest of a frame, or a batch. It returns none when the outbox was closed.
+func (o *outbox) take() (batch []*frame, from int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.frames) == 0 && !o.closed {
+	for (o.writing || o.partial == nil && len(o.frames) == 0) && !o.closed {
 		o.some.Wait()
 	}
 	if o.closed {
-		return nil
+		return nil, 0
 	}
+	if f := o.partial; f != nil {
+		o.partial, o.writing = nil, true
+		o.taken = append(o.taken[:0], f)
+		return o.taken, o.done
+	}
+	return o.batch(), 0
+}
+
+// batch takes one frame of any size, or as many as fit into a batch. The lock is held, and nobody is writing.
+func (o *outbox) batch() []*frame {
 	n := 1
 	for total := o.frames[0].size(); n < len(o.frames) && total+o.frames[n].size() <= batchSize; n++ {
 		total += o.frames[n].size()
 	}
-	batch := slices.Clone(o.frames[:n])
+	o.taken = append(o.taken[:0], o.frames[:n]...)
 	o.frames = slices.Delete(o.frames, 0, n)
-	for _, f := range batch {
+	for _, f := range o.taken {
 		f.state = begun
 	}
-	return batch
+	o.writing = true
+	return o.taken
 }
 
-// settle notes what became of a batch of which n bytes were written. A frame of which none were is as if never begun.
+// settle notes what became of a batch of which n bytes are written, and lets others write. A frame of which none are is
+// as if never begun, and comes again. The lock is held.
 func (o *outbox) settle(batch []*frame, n int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, f := range batch {
-		o.bytes -= f.size()
+	defer clear(batch)
+	o.writing = false
+	for i, f := range batch {
 		switch {
 		case n >= f.size():
+			o.bytes -= f.size()
 			f.state = sent
 			if f.written != nil {
 				close(f.written)
 			}
-		case n <= 0:
-			f.state = queued
+		case n > 0:
+			o.partial, o.done = f, n
+		default:
+			for _, f := range batch[i:] {
+				f.state = queued
+			}
+			o.frames = slices.Insert(o.frames, 0, batch[i:]...)
+			return
 		}
 		n -= f.size()
 	}

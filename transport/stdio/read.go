@@ -101,13 +101,15 @@ func (c *conn) read() {
 			return
 		default:
 		}
-		var long *ndjson.LongLine
-		switch {
-		case err == nil:
+		if err == nil {
 			if c.take(line) {
 				lines.Keep()
 			}
-		case errors.As(err, &long):
+			continue
+		}
+		long, ok := errors.AsType[*ndjson.LongLine](err)
+		switch {
+		case ok:
 			c.recv.Oversize(nil, long.Head, long.Tail, long.Size)
 		case errors.Is(err, io.EOF):
 			return

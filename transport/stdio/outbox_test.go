@@ -1,0 +1,121 @@
+package stdio //nolint:testpackage // what is tested is nothing to the outside
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A narrow pipe takes what it likes at once, and anything of who waits.
+type narrow struct {
+	mu     sync.Mutex
+	taken  strings.Builder
+	random *rand.Rand
+	inside bool
+}
+
+// Write implements io.Writer.
+func (p *narrow) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken.Write(b)
+}
+
+// atOnce takes a part of b, which may be all or nothing of it.
+func (p *narrow) atOnce(b []byte) int {
+	p.mu.Lock()
+	if p.inside {
+		panic("two are writing")
+	}
+	p.inside = true
+	n := min(p.random.IntN(len(b)+len(b)/2+1), len(b))
+	p.taken.Write(b[:n])
+	p.mu.Unlock()
+	p.mu.Lock()
+	p.inside = false
+	p.mu.Unlock()
+	return n
+}
+
+func TestMessagesOfManyAreWrittenWholeAndInTheOrderOfEach(t *testing.T) {
+	const senders, messages = 8, 200
+	pipe := &narrow{random: rand.New(rand.NewPCG(1, 2))}
+	o := newOutbox(1<<30, pipe.atOnce)
+	ran := make(chan error)
+	go func() { ran <- o.run(pipe) }()
+	var sending sync.WaitGroup
+	for s := range senders {
+		sending.Go(func() {
+			for i := range messages {
+				f := newFrame(fmt.Appendf(nil, "%d:%d:%s", s, i, strings.Repeat("x", i*s%70)))
+				f.written = make(chan struct{})
+				if err := o.push(f); err != nil {
+					t.Error(err)
+					return
+				}
+				if i%7 == 0 {
+					<-f.written
+				}
+				if i == messages-1 {
+					<-f.written
+				}
+			}
+		})
+	}
+	sending.Wait()
+	if o.bytes != 0 || len(o.frames) != 0 || o.partial != nil {
+		t.Errorf("left are %d bytes, %d frames, %v", o.bytes, len(o.frames), o.partial)
+	}
+	o.close()
+	if err := <-ran; err != nil {
+		t.Error(err)
+	}
+	next := make([]int, senders)
+	for line := range strings.Lines(pipe.taken.String()) {
+		var s, i int
+		var rest string
+		if _, err := fmt.Sscanf(line, "%d:%d:%s", &s, &i, &rest); err != nil && !strings.HasSuffix(line, ":\n") ||
+			i != next[s] || len(rest) != i*s%70 || strings.Trim(rest, "x") != "" {
+			t.Fatalf("message %d of %d came as %q", next[s], s, line)
+		}
+		next[s]++
+	}
+	for s, n := range next {
+		if n != messages {
+			t.Errorf("of sender %d came %d messages", s, n)
+		}
+	}
+}
+
+func TestWhatThePipeDoesNotTakeAtOnceIsBegunOrNot(t *testing.T) {
+	for taken, want := range map[int]frameState{0: queued, 3: begun, 6: sent} {
+		o := newOutbox(100, func([]byte) int { return taken })
+		f := newFrame([]byte("hello"))
+		if err := o.push(f); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.withdraw(f); got != want {
+			t.Errorf("of %d bytes: %v, want %v", taken, got, want)
+		}
+		if held := map[frameState]int{queued: 0, begun: 6, sent: 0}[want]; o.bytes != held {
+			t.Errorf("of %d bytes: %d count as waiting", taken, o.bytes)
+		}
+	}
+}
+
+func TestABrokenPipeIsToldByTheOneThatWaits(t *testing.T) {
+	o := newOutbox(100, func([]byte) int { return 0 })
+	if err := o.push(newFrame([]byte("hello"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.run(brokenPipe{}); err != io.ErrClosedPipe { //nolint:errorlint // it comes as it is
+		t.Errorf("got %v", err)
+	}
+}
+
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
