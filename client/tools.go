@@ -43,10 +43,10 @@ func (c *Client) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	return tools, err
 }
 
-// CallTool calls a tool and waits for its result. args is nil, a JSON object as json.RawMessage, or a value that
-// encodes to one. o may be nil. A result with IsError is a result, not an error (2025-11-25, tools, error handling).
-// The errors are those of rpc.Peer.Request, and *ArgumentError where arguments are checked; a *transport.Error tells
-// whether the tool may have run. A call is never repeated.
+// CallTool calls a tool and waits for its result. args is nil, a JSON object as json.RawMessage, which is sent as it
+// is, or a value that encodes to one. o may be nil. A result with IsError is a result, not an error (2025-11-25, tools,
+// error handling). The errors are those of rpc.Peer.Request, and *ArgumentError where arguments are checked; a
+// *transport.Error tells whether the tool may have run. A call is never repeated.
 func (c *Client) CallTool(ctx context.Context, name string, args any, o *CallOptions) (*mcp.CallToolResult, error) {
 	if o == nil {
 		o = &CallOptions{}

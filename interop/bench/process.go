@@ -48,7 +48,7 @@ func openFiles() float64 {
 
 // counts are what a server for benchmarks tells of itself at /stats; CPU in microseconds.
 type counts struct {
-	Connections int64 `json:"Conns"`
+	Connections int64 `json:"conns"`
 	CPU         int64 `json:"cpu_us"`
 }
 
