@@ -140,6 +140,11 @@ func (p *Peer) carrier() transport.Conn {
 	case <-p.ready:
 		return p.conn
 	case <-p.base.Done():
+	}
+	select {
+	case <-p.ready: // it has opened, and ended
+		return p.conn
+	default:
 		return nil
 	}
 }

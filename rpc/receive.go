@@ -50,7 +50,7 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 	switch m.Kind {
 	case jsonrpc.Response:
 		if m.Error != nil {
-			p.settle(call, m.ID, nil, p.refusal(m.Error))
+			p.settle(call, m.ID, nil, jsonrpc.ParseError(m.Error))
 		} else {
 			p.settle(call, m.ID, own(m.Result), nil)
 		}
@@ -70,26 +70,17 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 	return transport.Reuse
 }
 
-// refusal reads an error of the server, and masks what the carrier knows as secret: servers like to show what they were
-// given.
-func (p *Peer) refusal(text []byte) *jsonrpc.Error {
-	e := jsonrpc.ParseError(text)
-	e.Message = p.mask(e.Message)
-	e.Data = redact.JSON(e.Data, p.mask)
-	return e
-}
-
-// mask masks secrets in a text of the server. Before the carrier is known it can't tell them from the rest.
-func (p *Peer) mask(text string) string {
-	select {
-	case <-p.ready:
-	default:
-		return redact.Mask
+// masked masks in an error what the carrier knows as secret: servers like to show what they were given. The carrier is
+// known.
+func (p *Peer) masked(err error) error {
+	carrier, knows := p.conn.(transport.Masker)
+	refusal, ok := err.(*jsonrpc.Error) //nolint:errorlint // nobody has wrapped it yet
+	if !knows || !ok {
+		return err
 	}
-	if m, ok := p.conn.(transport.Masker); ok {
-		return m.Mask(text)
+	return &jsonrpc.Error{
+		Code: refusal.Code, Message: carrier.Mask(refusal.Message), Data: redact.JSON(refusal.Data, carrier.Mask),
 	}
-	return text
 }
 
 // foreign reports whether an object that is no message has nothing of an answer but an id, as lines of logs may, or is
@@ -108,7 +99,7 @@ func (p *Peer) settle(call *transport.Call, id jsonrpc.ID, result json.RawMessag
 		p.strayed(id, known, err)
 		return
 	}
-	p.finish(r, result, err)
+	p.finish(r, result, p.masked(err))
 	p.mu.Unlock()
 }
 
@@ -170,7 +161,7 @@ func (p *Peer) strayed(id jsonrpc.ID, late bool, err error) {
 	case late:
 		p.log.Debug("a late answer is ignored", "id", id.String())
 	case err != nil && (id.IsNull() || id.IsAbsent()):
-		p.report(fmt.Errorf("the server reported an error for no request: %w", err))
+		p.complained(err)
 	default:
 		p.log.Debug("an answer that nobody had asked for is ignored", "id", id.String())
 	}
@@ -259,7 +250,7 @@ func (p *Peer) progressed(params json.RawMessage) {
 	defer p.mu.Unlock()
 	r := p.pending[n]
 	if !ok || r == nil {
-		p.log.Debug("progress for no open request is ignored", "params", p.mask(string(params[:min(len(params), 200)])))
+		p.log.Debug("progress for no open request is ignored", "bytes", len(params))
 		return
 	}
 	if r.extend {
@@ -307,6 +298,20 @@ func (p *Peer) report(err error) {
 	if f := p.options.OnError; f != nil {
 		p.callbacks.push(job{run: func() { f(err) }})
 	}
+}
+
+// complained reports an error of the server that is for no request. It may come before the carrier is known, which
+// knows what must be masked.
+func (p *Peer) complained(err error) {
+	f := p.options.OnError
+	if f == nil {
+		return
+	}
+	p.callbacks.push(job{run: func() {
+		if p.carrier() != nil {
+			f(fmt.Errorf("the server reported an error for no request: %w", p.masked(err)))
+		}
+	}})
 }
 
 // dropped reports notifications that were dropped.

@@ -2,9 +2,9 @@ package survival
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
-	"sync"
 
 	"mcpwire"
 	"mcpwire/config"
@@ -45,28 +45,20 @@ func pipeSecretRows() (rows []Row) {
 			Must: "mask the secret", With: withKey,
 			Pipe: func(p *Pipe) { once(f.method, strings.ReplaceAll(f.text, "$key", os.Getenv(keyVariable)))(p) },
 			Try: func(t *Trial) {
-				var mu sync.Mutex
-				var heard []error
-				t.Options.OnError = func(err error) {
-					mu.Lock()
-					defer mu.Unlock()
-					heard = append(heard, err)
-				}
+				heard := make(chan error, 10)
+				t.Options.OnError = func(err error) { heard <- err }
 				c, err := t.Dial()
 				if err == nil {
 					_, err = t.Call(c)
-					if err := c.Close(t.Context); err != nil {
-						t.Fail("it can't be closed: %v", err)
+				}
+				if err == nil { // the host is told by the by
+					select {
+					case err = <-heard:
+					case <-t.Context.Done():
 					}
 				}
-				mu.Lock()
-				defer mu.Unlock()
-				told := errors.Join(append(heard, err)...)
-				shown := ""
-				if told != nil {
-					shown = told.Error()
-				}
-				if refusal, ok := errors.AsType[*jsonrpc.Error](told); ok {
+				shown := fmt.Sprint(err)
+				if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok {
 					shown += string(refusal.Data)
 				}
 				if !strings.Contains(shown, "***") || strings.Contains(shown, plantedKey) {
