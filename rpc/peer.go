@@ -176,6 +176,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params json.RawMessage
 // their context is done are waited for no longer than a second. Close is idempotent.
 func (p *Peer) Close(ctx context.Context) error {
 	err := p.conn.Close(ctx)
+	p.clocks.Close()
 	p.end()
 	p.answers.discard()
 	p.callbacks.discard()

@@ -70,8 +70,8 @@ func (p *Peer) take(call *transport.Call, msg []byte, keep bool) transport.Verdi
 	return transport.Reuse
 }
 
-// masked masks in an error what the carrier knows as secret: servers like to show what they were given. The carrier is
-// known.
+// masked masks in an error what the carrier knows as secret: servers like to show what they were given. It is not for
+// goroutines that read, since what comes with an error may be large, and the carrier must be known.
 func (p *Peer) masked(err error) error {
 	carrier, knows := p.conn.(transport.Masker)
 	refusal, ok := err.(*jsonrpc.Error) //nolint:errorlint // nobody has wrapped it yet
@@ -99,7 +99,7 @@ func (p *Peer) settle(call *transport.Call, id jsonrpc.ID, result json.RawMessag
 		p.strayed(id, known, err)
 		return
 	}
-	p.finish(r, result, p.masked(err))
+	p.finish(r, result, err)
 	p.mu.Unlock()
 }
 
@@ -280,6 +280,7 @@ func (r *receiver) Fault(err error) { (*Peer)(r).report(err) }
 // Closed implements transport.Receiver.
 func (r *receiver) Closed(err error) {
 	p := (*Peer)(r)
+	p.clocks.Close()
 	p.end()
 	if f := p.options.OnEnd; f != nil {
 		f(err)

@@ -102,7 +102,7 @@ func (p *Peer) Request(
 	err := p.conn.Exchange(ctx, &r.call)
 	if err == nil {
 		p.flush(ctx, r)
-		return r.result, r.err
+		return r.result, p.masked(r.err)
 	}
 	p.mu.Lock()
 	delete(p.pending, r.id)

@@ -10,10 +10,22 @@ const freeClocks = 64
 
 // Clocks are the timers of calls that come one after the other. A timer goes on running when its call has ended, for
 // the next one: to arm one costs more than all else that has to do with a call's clocks. The zero value works, and may
-// be used from several goroutines.
+// be used from several goroutines. Whoever owns it calls Close.
 type Clocks struct {
-	mu   sync.Mutex
-	free []*clock
+	mu     sync.Mutex
+	free   []*clock
+	closed bool
+}
+
+// Close stops the timers that no call has, and lets those of calls end with them. Calls may still begin.
+func (s *Clocks) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, k := range s.free {
+		k.stop()
+	}
+	s.free = nil
 }
 
 // take returns a clock for a call; that of nil Clocks is its own.
@@ -43,7 +55,7 @@ func (s *Clocks) put(k *clock) {
 	if s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if len(s.free) < freeClocks {
+		if !s.closed && len(s.free) < freeClocks {
 			s.free = append(s.free, k)
 			return
 		}

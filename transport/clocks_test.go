@@ -80,3 +80,26 @@ func TestManyCallsAtOnceHaveATimerEach(t *testing.T) {
 		}
 	})
 }
+
+func TestClosedClocksLeaveNoTimerBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared transport.Clocks
+		calls := []*transport.Call{{Clocks: &shared}, {Clocks: &shared}}
+		for _, c := range calls {
+			c.Start("request", time.Minute)
+		}
+		calls[0].Settle()
+		free := shared.Timers()
+		shared.Close()
+		if free() {
+			t.Error("the timer that no call has goes on")
+		}
+		calls[1].Settle()
+		if shared.Timers()() {
+			t.Error("the timer of the other call is kept")
+		}
+		if late := (&transport.Call{Timeout: time.Second, Clocks: &shared}); lasts(t, late) != time.Second {
+			t.Error("a call that begins late has no clock")
+		}
+	})
+}

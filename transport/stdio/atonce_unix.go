@@ -25,15 +25,13 @@ func atOnce(pipe *os.File) func(p []byte) int {
 	}
 	var text []byte
 	var n int
-	write := func(fd uintptr) bool {
-		n, err = unix.Write(int(fd), text)
+	write := func(fd uintptr) bool { // is made once, not for each call
+		n, _ = unix.Write(int(fd), text)
 		return true
 	}
 	return func(p []byte) int {
 		text, n = p, 0
-		if raw.Write(write) != nil || err != nil {
-			return 0
-		}
-		return n
+		_ = raw.Write(write) // fails if the pipe is closed
+		return max(n, 0)
 	}
 }

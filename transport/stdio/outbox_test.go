@@ -1,12 +1,14 @@
 package stdio //nolint:testpackage // what is tested is nothing to the outside
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 // A narrow pipe takes what it likes at once, and anything of who waits.
@@ -103,6 +105,39 @@ func TestWhatThePipeDoesNotTakeAtOnceIsBegunOrNot(t *testing.T) {
 		if held := map[frameState]int{queued: 0, begun: 6, sent: 0}[want]; o.bytes != held {
 			t.Errorf("of %d bytes: %d count as waiting", taken, o.bytes)
 		}
+	}
+}
+
+func TestWhatThePipeDoesNotTakeAtOnceIsWrittenByTheOneThatWaits(t *testing.T) {
+	for _, taken := range []int{0, 3, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			var pipe bytes.Buffer
+			o := newOutbox(100, func(p []byte) int {
+				pipe.Write(p[:taken])
+				return taken
+			})
+			ran := make(chan error)
+			go func() { ran <- o.run(&pipe) }()
+			synctest.Wait()
+			f := newFrame([]byte("hello"))
+			f.written = make(chan struct{})
+			if err := o.push(f); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case <-f.written:
+			default:
+				t.Errorf("of %d bytes: nobody writes the rest", taken)
+			}
+			if got := pipe.String(); got != "hello\n" {
+				t.Errorf("of %d bytes: written is %q", taken, got)
+			}
+			o.close()
+			if err := <-ran; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
