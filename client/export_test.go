@@ -29,3 +29,6 @@ var (
 	CacheKey       = cacheKey
 	ResourcePrefix = resourcePrefix
 )
+
+// EncodeArguments is encodeArguments.
+var EncodeArguments = encodeArguments

@@ -99,8 +99,10 @@ func callParams(name string, args any) (params, raw json.RawMessage, err error) 
 	if kind := jsontext.Value(raw).Kind(); len(raw) > 0 && kind != '{' {
 		return nil, nil, fmt.Errorf("arguments of %s: a JSON object is needed, not %s", name, kind)
 	}
-	if ok && !jsonscan.Valid(raw) {
-		return nil, nil, fmt.Errorf("arguments of %s: not a JSON object", name)
+	if ok && len(raw) > 0 {
+		if err := jsonscan.Members(raw, func(_, _ []byte) error { return nil }); err != nil {
+			return nil, nil, fmt.Errorf("arguments of %s: %w", name, err)
+		}
 	}
 	buf := append(make([]byte, 0, len(name)+len(raw)+32), `{"name":`...)
 	buf, _ = jsontext.AppendQuote(buf, name) // broken UTF-8 becomes U+FFFD, and the error only says so

@@ -241,6 +241,31 @@ func TestArgumentsAreSentAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestArgumentsAreEncodedAsEverythingElseIs(t *testing.T) {
+	for _, args := range []any{
+		map[string]any{},
+		map[string]any(nil),
+		struct{}{},
+		map[string]string{"b": "2", "a": "1"},
+		map[string]any{
+			"text": "a\"b\\\n\x00<&>\u2028\U0001F600", "broken": "\xff", "\xfe\"": "name", "é": true, "e": false, "int": -7,
+			"float": 1e21, "small": 0.1, "wide": int64(1 << 60), "none": nil, "raw": json.RawMessage(`{"z": [1, 1e2] , "z":"\u0041"}`),
+			"list": []any{1, "x", nil, map[string]any{"y": 1, "x": 2}}, "typed": []string{"a"}, "": map[string]int{"n": 1},
+		},
+	} {
+		want, err := mcp.Encode(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := client.EncodeArguments(args); err != nil || string(got) != string(want) {
+			t.Errorf("got  %s (error %v)\nwant %s", got, err, want)
+		}
+	}
+	if got, err := client.EncodeArguments(map[string]any{"f": func() {}}); err == nil {
+		t.Errorf("a function is %s", got)
+	}
+}
+
 func TestArgumentsThatCannotBeEncodedAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
@@ -248,7 +273,7 @@ func TestArgumentsThatCannotBeEncodedAreRefused(t *testing.T) {
 		defer closeClient(t, c)
 		for _, args := range []any{json.RawMessage(`{"a":`), func() {}, json.RawMessage(`[1]`), "text"} {
 			_, err := c.CallTool(t.Context(), "x", args, nil)
-			if err == nil || !strings.Contains(err.Error(), "arguments of x") {
+			if err == nil || !strings.HasPrefix(err.Error(), "arguments of x: ") {
 				t.Errorf("%v: got %v", args, err)
 			}
 		}
