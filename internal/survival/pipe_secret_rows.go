@@ -28,7 +28,7 @@ func pipeSecretRows() (rows []Row) {
 		},
 		{
 			"data", "the data of a refusal, with escapes", "tools/call",
-			`{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"no","data":{"$key":["\\u0070lanted-5d2e"]}}}`,
+			`{"jsonrpc":"2.0","id":$id,"error":{"code":1,"message":"no","data":{"said":["\u0070lanted-5d2e"]}}}`,
 		},
 		{"odd", "an error that is no object", "tools/call", `{"jsonrpc":"2.0","id":$id,"error":["$key"]}`},
 		{

@@ -48,7 +48,6 @@ func gzipped(text string) string {
 
 // bodyRows are about the bodies that answers come in.
 func bodyRows() []Row {
-	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	half := func(s string) string { return s[:len(s)/2] }
 	return callRows("web/body/", []webFault{
 		{"empty", "answers a call with an empty body", "the answer is empty", page(jsonText, "")},
@@ -79,41 +78,41 @@ func bodyRows() []Row {
 		{"truncated", "answers a call with half of a message", "no JSON-RPC message", func(x *Exchange) {
 			x.Respond(http.StatusOK, jsonText, half(fill("$answer", x.Message)))
 		}},
-		{"short", "promises more than it sends of an answer", "unexpected EOF", raw(head + "Content-Length: 9999\r\n\r\n$answer")},
+		{"short", "promises more than it sends of an answer", "unexpected EOF", raw(jsonHead + "Content-Length: 9999\r\n\r\n$answer")},
 		{
 			"long", "sends more than it promises of an answer", "no JSON-RPC message",
-			raw(head + "Connection: close\r\nContent-Length: 30\r\n\r\n$answer"),
+			raw(jsonHead + "Connection: close\r\nContent-Length: 30\r\n\r\n$answer"),
 		},
 		{
 			"length-and-chunks", "says both how long its answer is and that it comes in chunks", "",
 			func(x *Exchange) {
 				answer := honest(x.Message)
-				x.Raw(head + "Connection: close\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n" +
+				x.Raw(jsonHead + "Connection: close\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n" +
 					fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(answer), answer))
 			},
 		},
 		{
 			"chunk-cut", "breaks off in the middle of a chunk", "unexpected EOF",
-			raw(head + "Transfer-Encoding: chunked\r\n\r\nffff\r\n{\"jsonrpc\":"),
+			raw(jsonHead + "Transfer-Encoding: chunked\r\n\r\nffff\r\n{\"jsonrpc\":"),
 		},
 		{
 			"chunk-end", "breaks off before the last chunk", "unexpected EOF",
-			raw(head + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n"),
+			raw(jsonHead + "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n"),
 		},
 		{
 			"chunk-odd", "has a chunk of a size that is no number", "invalid byte in chunk length",
-			raw(head + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n$answer"),
+			raw(jsonHead + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n$answer"),
 		},
 		{
 			"chunk-huge", "has a chunk of a size beyond all numbers", "chunk length too large",
-			raw(head + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n$answer"),
+			raw(jsonHead + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n$answer"),
 		},
-		{"length-odd", "names a length that is no number", "bad Content-Length", raw(head + "Content-Length: -5\r\n\r\n$answer")},
+		{"length-odd", "names a length that is no number", "bad Content-Length", raw(jsonHead + "Content-Length: -5\r\n\r\n$answer")},
 		{
 			"lengths", "names two lengths", "Content-Length",
-			raw(head + "Content-Length: 5\r\nContent-Length: 7\r\n\r\n$answer"),
+			raw(jsonHead + "Content-Length: 5\r\nContent-Length: 7\r\n\r\n$answer"),
 		},
-		{"until-close", "ends its answer by hanging up", "", raw(head + "\r\n$answer")},
+		{"until-close", "ends its answer by hanging up", "", raw(jsonHead + "\r\n$answer")},
 		{"http-1.0", "speaks HTTP/1.0", "", raw("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n$answer")},
 		{"gzip", "packs its answer although nobody asked for it", "", packed(jsonText, "gzip", gzipped)},
 		{"gzip-events", "packs its events", "", packed(eventStream, "GZIP", func(s string) string {
@@ -176,7 +175,6 @@ func bodyRows() []Row {
 
 // connectionRows are about connections that break, and about what comes in place of HTTP.
 func connectionRows() []Row {
-	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	const closed = "closed the connection without an answer"
 	const broken = "it: tools/call echo: " // the rest is in the words of the system
 	slow := func(text string) reply {
@@ -194,15 +192,15 @@ func connectionRows() []Row {
 	return callRows("web/connection/", []webFault{
 		{"closed", "hangs up when it is called", closed, raw("")},
 		{"reset", "resets the connection when it is called", broken, func(x *Exchange) { x.Reset("") }},
-		{"reset-headers", "resets the connection in the middle of the headers", broken, func(x *Exchange) { x.Reset(head) }},
+		{"reset-headers", "resets the connection in the middle of the headers", broken, func(x *Exchange) { x.Reset(jsonHead) }},
 		{"reset-body", "resets the connection in the middle of the answer", broken, func(x *Exchange) {
-			x.Reset(head + "Content-Length: 9999\r\n\r\n{\"json")
+			x.Reset(jsonHead + "Content-Length: 9999\r\n\r\n{\"json")
 		}},
 		{"closed-status", "hangs up in the middle of the status line", broken, raw("HTTP/1.1 20")},
-		{"closed-headers", "hangs up in the middle of the headers", broken, raw(head)},
+		{"closed-headers", "hangs up in the middle of the headers", broken, raw(jsonHead)},
 		{"silent", "does not answer at all", "request timeout after 1000ms", func(x *Exchange) { x.Hang() }},
 		{"silent-headers", "stops in the middle of the headers", "request timeout after 1000ms", func(x *Exchange) {
-			x.RawHang(head)
+			x.RawHang(jsonHead)
 		}},
 		{
 			"slow-headers", "sends a byte of endless headers each 50 ms", "request timeout after 1000ms",
@@ -219,7 +217,7 @@ func connectionRows() []Row {
 			x.JSON(honest(x.Message))
 		}},
 		{"huge-headers", "sends 4 MiB of headers", "headers exceeded", func(x *Exchange) {
-			x.RawHang(head + strings.Repeat("X: $mib\r\n", 4) + "\r\n$answer")
+			x.RawHang(jsonHead + strings.Repeat("X: $mib\r\n", 4) + "\r\n$answer")
 		}},
 		{"endless-line", "answers with one line of 4 MiB", "headers exceeded", func(x *Exchange) {
 			x.RawHang("HTTP/1.1 200 " + strings.Repeat("$mib", 4))

@@ -99,7 +99,6 @@ func (e *eavesdropper) listen(o *mcpwire.Options) {
 
 // secretRows are about servers that give away what only they and the client are to know.
 func secretRows() (rows []Row) {
-	head := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	header := func(status int, name, format string) reply {
 		return func(x *Exchange) {
 			x.Header().Set(name, fmt.Sprintf(format, told(x)))
@@ -144,10 +143,10 @@ func secretRows() (rows []Row) {
 		{"event-get", "an event on the standing stream that is no message", "GET", body(200, eventStream, "data: %s\n\n")},
 		{"status-line", "what is no status line", "tools/call", func(x *Exchange) { x.Raw("HTTP/" + told(x) + "\r\n\r\n") }},
 		{"reason", "the words behind a status", "tools/call", func(x *Exchange) { x.Raw("HTTP/1.1 500 " + told(x) + "\r\n\r\n") }},
-		{"header", "what is no header", "tools/call", func(x *Exchange) { x.Raw(head + told(x) + "\r\n\r\n") }},
-		{"length", "a length that is none", "tools/call", func(x *Exchange) { x.Raw(head + "Content-Length: " + told(x) + "\r\n\r\n") }},
+		{"header", "what is no header", "tools/call", func(x *Exchange) { x.Raw(jsonHead + told(x) + "\r\n\r\n") }},
+		{"length", "a length that is none", "tools/call", func(x *Exchange) { x.Raw(jsonHead + "Content-Length: " + told(x) + "\r\n\r\n") }},
 		{"coding", "a transfer coding that nobody knows", "tools/call", func(x *Exchange) {
-			x.Raw(head + "Transfer-Encoding: " + told(x) + "\r\n\r\n")
+			x.Raw(jsonHead + "Transfer-Encoding: " + told(x) + "\r\n\r\n")
 		}},
 		{"redirect-path", "the path of another server", "tools/call", escaped("http://evil.example/%s")},
 		{"redirect-query", "a query for another server", "tools/call", escaped("http://evil.example/?q=%s")},

@@ -233,7 +233,7 @@ func oddStatusRows() []Row {
 			x.JSON(honest(x.Message))
 		}},
 		{"100", "sends 100 before its answer, unasked", "", raw("HTTP/1.1 100 Continue\r\n\r\n" +
-			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n$answer")},
+			jsonHead + "\r\n$answer")},
 		{"101", "switches to another protocol, and then says nothing", "HTTP 101", func(x *Exchange) {
 			x.RawHang("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		}},
