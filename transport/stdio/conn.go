@@ -62,6 +62,7 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	go func() {
 		defer close(c.readDone)
 		c.read()
+		c.out.close() // what is sent now can't be answered
 	}()
 	go func() {
 		defer close(c.writeDone)
@@ -89,13 +90,10 @@ func (c *conn) carry(ctx context.Context, call *transport.Call, what string, f *
 		return c.failure(call, transport.NotDelivered, context.Cause(ctx))
 	}
 	call.Start(what, c.options.Timeout)
-	if err := c.out.push(f); err != nil {
+	if err := c.out.push(f); errors.Is(err, transport.ErrCongested) {
 		call.Stop()
-		if errors.Is(err, transport.ErrClosed) {
-			err = c.err.Err
-		}
 		return c.failure(call, transport.NotDelivered, err)
-	}
+	} // an outbox is closed when the end is near, which the call waits for
 	select {
 	case <-f.written:
 	case <-call.Ended():
@@ -208,11 +206,11 @@ func (c *conn) supervise() {
 	}
 }
 
-// end lets every call fail with cause, and later ones too.
+// end lets every call fail with cause, and later ones too. Whoever has seen a call fail can't have another one begun.
 func (c *conn) end(cause error) {
 	c.err = &transport.Error{Server: c.options.Name, Err: cause}
-	close(c.done)
 	c.out.close()
+	close(c.done)
 }
 
 // awaitEnd returns nil when Close is called, or tells how the server ended, when reading has come to its end.
@@ -241,8 +239,10 @@ func (c *conn) awaitEnd() *transport.ExitError {
 	}
 	select {
 	case <-c.writeDone:
-		c.recv.Fault(c.writeErr) // reading has ended, so this comes in order
-		exit.Input = exit.Running
+		if c.writeErr != nil {
+			c.recv.Fault(c.writeErr) // reading has ended, so this comes in order
+			exit.Input = exit.Running
+		}
 	default:
 	}
 	exit.Stderr, exit.Noise = c.log.output()

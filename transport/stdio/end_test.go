@@ -80,6 +80,14 @@ func TestTheEndOfOutputEndsTheConnection(t *testing.T) {
 	}
 }
 
+func TestNothingIsSentOnceTheOutputHasEnded(t *testing.T) {
+	s := open(t, "mute")
+	s.waitReady()
+	time.Sleep(100 * time.Millisecond) // the end comes at once, but is told only when the exit has had time to explain it
+	failed(t, s.Exchange(context.Background(), s.request(1, "")), transport.NotDelivered, transport.ErrClosed)
+	failed(t, s.Send(context.Background(), s.request(2, "")), transport.NotDelivered, transport.ErrClosed)
+}
+
 func TestAWriteThatFailsIsAFaultAndEndsTheConnection(t *testing.T) {
 	s := open(t, "close in")
 	s.waitReady()

@@ -61,6 +61,7 @@ var roles = map[string]func(in *bufio.Reader){
 		}
 	},
 	"EOF":      func(in *bufio.Reader) { readLine(in); os.Stdout.Close(); readLine(in) },
+	"mute":     func(in *bufio.Reader) { ready(); os.Stdout.Close(); readLine(in); readLine(in) },
 	"stubborn": func(*bufio.Reader) { signal.Ignore(syscall.SIGTERM); ready(); time.Sleep(time.Minute) },
 	"exit soon": func(in *bufio.Reader) {
 		readLine(in)

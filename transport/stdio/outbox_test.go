@@ -2,6 +2,7 @@ package stdio //nolint:testpackage // what is tested is nothing to the outside
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -9,6 +10,9 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"mcpwire/transport"
 )
 
 // A narrow pipe takes what it likes at once, and anything of who waits.
@@ -154,3 +158,21 @@ func TestABrokenPipeIsToldByTheOneThatWaits(t *testing.T) {
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// Who sees a connection's end, as one whose call has failed does, must not be able to have another message written: the
+// server may still read, and the message's outcome would be unknown.
+func TestNothingIsQueuedOnceTheEndIsSeen(t *testing.T) {
+	c := &conn{options: &Options{}, out: newOutbox(1<<20, nil), done: make(chan struct{})}
+	c.out.mu.Lock()
+	go c.end(io.EOF)
+	select {
+	case <-c.done:
+		t.Error("the end is seen while the outbox is open")
+	case <-time.After(20 * time.Millisecond):
+	}
+	c.out.mu.Unlock()
+	<-c.done
+	if err := c.out.push(newFrame([]byte("{}"))); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+}
