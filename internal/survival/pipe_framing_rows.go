@@ -217,7 +217,7 @@ func sizesRow() Row {
 				return true
 			}})
 		},
-		Within: 20 * time.Second,
+		Within: time.Minute,
 		Try: func(t *Trial) {
 			c := t.Connect()
 			for _, size := range []int{65_535, 65_536, 65_537, 1 << 20, 11 << 20} {
