@@ -24,9 +24,10 @@ type Call struct {
 	Clocks   *Clocks       // lends the timer; nil: the call makes its own
 
 	mu      sync.Mutex
-	ended   chan struct{} // closed at the end; nil before Start
+	begun   bool
 	over    bool
-	err     error // of the clock that ended the call
+	ended   chan struct{} // closed at the end; nil until somebody wants it
+	err     error         // of the clock that ended the call
 	what    string
 	idle    time.Duration // <= 0: none
 	idleAt  time.Time
@@ -43,7 +44,7 @@ func (c *Call) Start(what string, timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	c.ended = make(chan struct{})
+	c.begun = true
 	c.what = what
 	if c.idle = c.Timeout; c.idle == 0 {
 		c.idle = timeout
@@ -96,11 +97,13 @@ func (c *Call) rearm(now time.Time) {
 }
 
 func (c *Call) end(err error) bool {
-	if c.over || c.ended == nil {
+	if c.over || !c.begun {
 		return false
 	}
 	c.over, c.err = true, err
-	close(c.ended)
+	if c.ended != nil {
+		close(c.ended)
+	}
 	if c.clock != nil {
 		c.Clocks.put(c.clock)
 		c.clock = nil
@@ -134,7 +137,28 @@ func (c *Call) Stop() (settled bool) {
 func (c *Call) Ended() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	switch {
+	case c.ended != nil || !c.begun:
+	case c.over:
+		c.ended = closed
+	default:
+		c.ended = make(chan struct{})
+	}
 	return c.ended
+}
+
+// closed is for calls that have ended before anybody waited.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Over reports whether the call has been settled or a clock has run out.
+func (c *Call) Over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.over
 }
 
 // OnEnd has f run when the call ends, at once if it has ended. f must be quick and must not use the call. It replaces
@@ -188,7 +212,7 @@ func (c *Call) Hold() {
 func (c *Call) Release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held--; c.held > 0 || c.over || c.ended == nil {
+	if c.held--; c.held > 0 || c.over || !c.begun {
 		return
 	}
 	now := time.Now()

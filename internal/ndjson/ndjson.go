@@ -19,6 +19,10 @@ const (
 	idleReads   = 100      // so many empty reads in a row are an error
 )
 
+// ErrPaused is what the underlying reader returns, with nothing read, to have Next return it at once. It ends nothing:
+// the next call of Next goes on where this one stood.
+var ErrPaused = errors.New("reading is paused")
+
 var bom = []byte("\xef\xbb\xbf")
 
 // A Reader reads lines. Lines end with LF; one CR before it is taken off, and a byte order mark at the very start of
@@ -37,6 +41,7 @@ type Reader struct {
 	kept       int // buf[:kept] holds a line that somebody keeps: never to be written again
 	want       int // the size of the next buffer
 	begun      bool
+	long       *excerpt // of a line above the cap that is being skipped; nil: none is
 }
 
 // NewReader returns a Reader of src. limit is the cap of a line in bytes, without its end; 0 or less means
@@ -50,10 +55,13 @@ func NewReader(src io.Reader, limit int) *Reader {
 }
 
 // Next returns the next line, which is never empty. Its memory is valid until the next call, or for ever if Keep is
-// called before. The error is a *LongLine, after which Next may be called again, or the error of the underlying reader,
-// which is final: io.EOF at the end. An unfinished line before another error than io.EOF is left out.
+// called before. The error is a *LongLine or ErrPaused, after which Next may be called again, or the error of the
+// underlying reader, which is final: io.EOF at the end. An unfinished line before another error than io.EOF is left out.
 func (r *Reader) Next() ([]byte, error) {
 	r.giveBack()
+	if r.long != nil {
+		return nil, r.skip()
+	}
 	for {
 		if i := bytes.IndexByte(r.buf[r.searched:r.end], '\n'); i >= 0 {
 			line := r.cut(r.searched + i)
@@ -72,11 +80,29 @@ func (r *Reader) Next() ([]byte, error) {
 			return r.last()
 		}
 		if r.end-r.start > r.limit+1 { // one more, because a CR may yet turn out to belong to the line's end
+			r.long = new(excerpt)
 			return nil, r.skip()
 		}
 		r.fill()
+		if r.paused() {
+			return nil, ErrPaused
+		}
 		r.skipMark()
 	}
+}
+
+// Buffered reports whether Next can return something without reading.
+func (r *Reader) Buffered() bool {
+	return r.err != nil || bytes.IndexByte(r.buf[r.searched:r.end], '\n') >= 0
+}
+
+// paused reports whether reading is paused, once for each time.
+func (r *Reader) paused() bool {
+	if !errors.Is(r.err, ErrPaused) {
+		return false
+	}
+	r.err = nil
+	return true
 }
 
 // Keep leaves the memory of the line that Next has just returned to the caller.
@@ -150,7 +176,7 @@ func (r *Reader) grown(size int) int {
 
 // giveBack lets go of a buffer that had to grow, once its line has been handed out.
 func (r *Reader) giveBack() {
-	if len(r.buf) > fullBuffer && r.start > 0 {
+	if len(r.buf) > fullBuffer && r.start > 0 && r.end-r.start <= fullBuffer {
 		r.move(make([]byte, fullBuffer))
 	}
 }
@@ -163,24 +189,28 @@ func (r *Reader) move(to []byte) {
 
 // skip reads to the end of a line that is above the cap.
 func (r *Reader) skip() error {
-	var line excerpt
 	for {
 		got := r.buf[r.start:r.end]
 		i := bytes.IndexByte(got, '\n')
 		if i >= 0 {
 			got = got[:i]
 		}
-		line.add(got)
+		r.long.add(got)
 		r.start += len(got)
 		if i >= 0 {
 			r.start++ // the LF
 		}
 		r.searched = r.start
 		if i >= 0 || r.err != nil {
-			return line.finish(r.limit)
+			long := r.long.finish(r.limit)
+			r.long = nil
+			return long
 		}
 		r.giveBack()
 		r.fill()
+		if r.paused() {
+			return ErrPaused
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ func readAll(r *ndjson.Reader, keep bool) (lines []string, err error) {
 		line, err := r.Next()
 		var long *ndjson.LongLine
 		switch {
+		case errors.Is(err, ndjson.ErrPaused):
 		case errors.As(err, &long):
 			lines = append(lines, showLong(long.Size, long.Head, long.Tail))
 			keptLines = append(keptLines, nil)
@@ -187,6 +188,7 @@ func FuzzAnyInputInAnySplitGivesTheSameLines(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbf{\"a\":1}\r\n\n{}\r\r\n[1]"), []byte{1, 3, 200}, uint16(6))
 	f.Add([]byte("\xef\n\xef\xbb\xbf\n"), []byte{1}, uint16(1))
 	f.Add([]byte("long line\r\nlong line\rx\r"), []byte{2, 5}, uint16(8))
+	f.Add([]byte("\xef\xbb\xbfa long line that is skipped\r\n{}\n"), []byte{254, 1, 254, 7}, uint16(8))
 	f.Add(bytes.Repeat([]byte("abc\n"), 3000), []byte{255, 255, 1}, uint16(70))
 	f.Add([]byte(strings.Repeat("x", 9000)+"\n"+strings.Repeat("y", 5000)), []byte{250, 250}, uint16(8000))
 	f.Fuzz(func(t *testing.T, in, splits []byte, limit uint16) {
@@ -220,7 +222,8 @@ func reference(in []byte, limit int) (lines []string) {
 	return lines
 }
 
-// splitReader reads in the given sizes, in turn; 0 stands for a read of nothing, 255 for all that there is room for.
+// splitReader reads in the given sizes, in turn; 0 stands for a read of nothing, 254 for a pause, 255 for all that there
+// is room for.
 type splitReader struct {
 	in, splits []byte
 	turn       int
@@ -233,8 +236,11 @@ func (r *splitReader) Read(p []byte) (int, error) {
 		size = int(r.splits[r.turn%len(r.splits)])
 		r.turn++
 	}
-	if size == 0 && !r.idle {
+	if pause := size == 254; (size == 0 || pause) && !r.idle {
 		r.idle = true
+		if pause {
+			return 0, ndjson.ErrPaused
+		}
 		return 0, nil
 	}
 	r.idle = false

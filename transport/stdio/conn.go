@@ -27,6 +27,7 @@ type conn struct {
 	out     *outbox
 
 	stdout, stderr *source
+	reader         *reader
 	log            log
 
 	closing   chan struct{} // Close was called
@@ -46,7 +47,7 @@ type conn struct {
 func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	c := &conn{
 		options: o, proc: p, recv: r, out: newOutbox(o.MaxQueued, atOnce(p.Stdin)),
-		stdout: &source{file: p.Stdout}, stderr: &source{file: p.Stderr},
+		stdout: newSource(p.Stdout), stderr: newSource(p.Stderr),
 		log:     log{tail: tail{limit: o.StderrTail}, onStderr: o.OnStderr, onNoise: o.OnNoise},
 		closing: make(chan struct{}), readDone: make(chan struct{}), stderrDone: make(chan struct{}),
 		writeDone: make(chan struct{}), done: make(chan struct{}), finished: make(chan struct{}),
@@ -54,6 +55,7 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	if len(o.Secrets) > 0 {
 		c.log.keepSecret(o.Secrets)
 	}
+	c.reader = newReader(c.stdout, o.MaxMessage, r, c.log.addNoise, c.done)
 	c.hurry, c.rush = context.WithCancel(context.Background())
 	go func() {
 		defer close(c.stderrDone)
@@ -61,7 +63,7 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	}()
 	go func() {
 		defer close(c.readDone)
-		c.read()
+		c.reader.run()
 		c.out.close() // what is sent now can't be answered
 	}()
 	go func() {
@@ -94,12 +96,7 @@ func (c *conn) carry(ctx context.Context, call *transport.Call, what string, f *
 		call.Stop()
 		return c.failure(call, transport.NotDelivered, err)
 	} // an outbox is closed when the end is near, which the call waits for
-	select {
-	case <-f.written:
-	case <-call.Ended():
-	case <-ctx.Done():
-	case <-c.done:
-	}
+	c.wait(ctx, call, f.written)
 	settled := call.Stop()
 	state := c.out.withdraw(f)
 	if settled || f.written != nil && state == sent {
@@ -112,6 +109,35 @@ func (c *conn) carry(ctx context.Context, call *transport.Call, what string, f *
 		_ = c.out.push(newFrame(call.Abandon)) // best effort: there may be no room, or nobody to tell
 	}
 	return c.failure(call, delivery, c.cause(ctx, call))
+}
+
+// wait waits until the call has ended or the message has been written, if that is what is waited for. For the end of a
+// call it reads what comes, if nobody else does.
+func (c *conn) wait(ctx context.Context, call *transport.Call, written <-chan struct{}) {
+	turn := c.reader.turn
+	if written != nil {
+		turn = nil
+	} else {
+		c.reader.waits.Add(1)
+		select {
+		case <-turn:
+			c.reader.lead(ctx, call)
+		default:
+		}
+	}
+	for !call.Over() {
+		select {
+		case <-written:
+			return
+		case <-call.Ended():
+		case <-ctx.Done():
+			return
+		case <-c.done:
+			return
+		case <-turn:
+			c.reader.lead(ctx, call)
+		}
+	}
 }
 
 // cause tells what ended a call that was not settled.
@@ -211,6 +237,7 @@ func (c *conn) end(cause error) {
 	c.err = &transport.Error{Server: c.options.Name, Err: cause}
 	c.out.close()
 	close(c.done)
+	c.reader.recall()
 }
 
 // awaitEnd returns nil when Close is called, or tells how the server ended, when reading has come to its end.
@@ -234,7 +261,7 @@ func (c *conn) awaitEnd() *transport.ExitError {
 	case <-running.C:
 	}
 	exit := c.exitError()
-	if !exit.Running && !c.wait(c.stderrDone, stderrWait) {
+	if !exit.Running && !c.within(c.stderrDone, stderrWait) {
 		return nil
 	}
 	select {
@@ -266,7 +293,7 @@ func (c *conn) exitError() *transport.ExitError {
 // reports false if Close was called.
 func (c *conn) drained() bool {
 	c.stdout.drain()
-	if !c.wait(c.readDone, drainTotal) {
+	if !c.within(c.readDone, drainTotal) {
 		return false
 	}
 	c.stdout.stop()
@@ -278,8 +305,8 @@ func (c *conn) drained() bool {
 	}
 }
 
-// wait waits for done, for d at most. It reports false if Close was called.
-func (c *conn) wait(done <-chan struct{}, d time.Duration) bool {
+// within waits for done, for d at most. It reports false if Close was called.
+func (c *conn) within(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -124,6 +124,32 @@ var roles = map[string]func(in *bufio.Reader){
 		}
 		readLine(in)
 	},
+	"halves": func(in *bufio.Reader) { // the second half of an answer comes with the next request
+		rest := ""
+		for line := readLine(in); line != nil; line = readLine(in) {
+			half := len(line) / 2
+			os.Stdout.WriteString(rest + string(line[:half]))
+			rest = string(line[half:])
+		}
+	},
+	"afterthought": func(in *bufio.Reader) { // says something some time after each answer
+		for line := readLine(in); line != nil; line = readLine(in) {
+			os.Stdout.Write(line)
+			time.Sleep(time.Millisecond)
+			ready()
+		}
+	},
+	"fitful": func(in *bufio.Reader) { // leaves some requests unanswered, and takes its time for others
+		for n, line := 0, readLine(in); line != nil; n, line = n+1, readLine(in) {
+			switch {
+			case n%7 == 0:
+				continue
+			case n%5 == 0:
+				time.Sleep(time.Millisecond)
+			}
+			os.Stdout.Write(line)
+		}
+	},
 	"bytes": func(in *bufio.Reader) {
 		os.Stdout.WriteString("\ufeff")
 		for line := readLine(in); line != nil; line = readLine(in) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -162,7 +163,14 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 // Who sees a connection's end, as one whose call has failed does, must not be able to have another message written: the
 // server may still read, and the message's outcome would be unknown.
 func TestNothingIsQueuedOnceTheEndIsSeen(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
 	c := &conn{options: &Options{}, out: newOutbox(1<<20, nil), done: make(chan struct{})}
+	c.reader = newReader(newSource(in), 0, nil, nil, c.done)
 	c.out.mu.Lock()
 	go c.end(io.EOF)
 	select {

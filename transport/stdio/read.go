@@ -24,14 +24,20 @@ const (
 // A source reads one of the server's output pipes. Its end can be brought about from outside; the reader sees io.EOF
 // then, as if everybody had closed the other end.
 type source struct {
-	file *os.File
+	file     *os.File
+	pausable bool
 
-	mu    sync.Mutex
-	until time.Time // when a drain ends at the latest; zero before drain and stop
+	mu     sync.Mutex
+	until  time.Time // when a drain ends at the latest; zero before drain and stop
+	paused bool
 }
 
-// Read implements io.Reader. A deadline that has passed before reading began tells nothing of the pipe, only that this
-// goroutine had to wait for a processor: it is set anew.
+func newSource(file *os.File) *source {
+	return &source{file: file, pausable: file.SetReadDeadline(time.Time{}) == nil}
+}
+
+// Read implements io.Reader. Its error is ndjson.ErrPaused between pause and resume. A deadline that has passed before
+// reading began tells nothing of the pipe, only that this goroutine had to wait for a processor: it is set anew.
 func (s *source) Read(p []byte) (int, error) {
 	for {
 		start := time.Now()
@@ -40,6 +46,8 @@ func (s *source) Read(p []byte) (int, error) {
 		switch {
 		case n > 0:
 			s.extend()
+		case expired && s.isPaused():
+			err = ndjson.ErrPaused
 		case expired && time.Since(start) < drainIdle/2 && s.draining():
 			s.extend()
 			continue
@@ -69,14 +77,49 @@ func (s *source) drain() {
 func (s *source) extend() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.until.IsZero() {
-		return
+	if !s.until.IsZero() && !s.paused {
+		s.rearm()
 	}
+}
+
+// rearm sets the deadline of a drain. The lock is held.
+func (s *source) rearm() {
 	deadline := time.Now().Add(drainIdle)
 	if s.until.Before(deadline) {
 		deadline = s.until
 	}
 	_ = s.file.SetReadDeadline(deadline)
+}
+
+// pause has a Read that blocks return, and all others until resume. Where pipes have no deadlines it does nothing.
+func (s *source) pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pausable && !s.paused {
+		s.paused = true
+		_ = s.file.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// resume ends a pause.
+func (s *source) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.paused:
+		return
+	case s.until.IsZero():
+		_ = s.file.SetReadDeadline(time.Time{})
+	default:
+		s.rearm()
+	}
+	s.paused = false
+}
+
+func (s *source) isPaused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paused
 }
 
 // stop ends reading at once.
@@ -89,46 +132,15 @@ func (s *source) stop() {
 	}
 }
 
-// read hands what the server writes to the receiver, until the stream ends. Once the connection has ended nothing is
-// handed over any more, but the pipe is kept empty, so that the server can't hang in a write while it shuts down.
-func (c *conn) read() {
-	lines := ndjson.NewReader(c.stdout, c.options.MaxMessage)
-	for {
-		line, err := lines.Next()
-		select {
-		case <-c.done:
-			_, _ = io.Copy(io.Discard, c.stdout)
-			return
-		default:
-		}
-		if err == nil {
-			if c.take(line) {
-				lines.Keep()
-			}
-			continue
-		}
-		long, ok := errors.AsType[*ndjson.LongLine](err)
-		switch {
-		case ok:
-			c.recv.Oversize(nil, long.Head, long.Tail, long.Size)
-		case errors.Is(err, io.EOF):
-			return
-		default:
-			c.recv.Fault(err)
-			return
-		}
-	}
-}
-
 // take hands one line to the receiver, and reports whether it keeps the memory. What can't be a message is not worth
 // asking about.
-func (c *conn) take(line []byte) (kept bool) {
+func (r *reader) take(line []byte) (kept bool) {
 	verdict := transport.Malformed
 	if first := bytes.TrimLeft(line, " \t\r"); first[0] == '{' || first[0] == '[' {
-		verdict = c.recv.Receive(nil, line)
+		verdict = r.recv.Receive(nil, line)
 	}
 	if verdict == transport.Malformed {
-		c.log.addNoise(line)
+		r.onNoise(line)
 	}
 	return verdict == transport.Kept
 }
