@@ -18,8 +18,9 @@ const (
 	stderrWait  = 100 * time.Millisecond // how long an exit waits for the end of standard error
 )
 
-// A conn is one running server. Five goroutines belong to it, beside those of the process: read, readStderr and write
-// serve one pipe each, supervise sees to the end, and each runs until the process has gone.
+// A conn is one running server. Three goroutines belong to it, beside that of the process: one reads each of the two
+// output pipes, supervise sees to the end, and each runs until the process has gone. A fourth writes while the server
+// takes its time to read.
 type conn struct {
 	options *Options
 	proc    *proc.Process
@@ -35,8 +36,7 @@ type conn struct {
 	hurry     context.Context // done when a Close has no time
 	rush      context.CancelFunc
 
-	readDone, stderrDone, writeDone chan struct{}
-	writeErr                        error // set before writeDone is closed
+	readDone, stderrDone chan struct{}
 
 	done     chan struct{}
 	err      *transport.Error // set before done is closed
@@ -46,11 +46,11 @@ type conn struct {
 
 func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	c := &conn{
-		options: o, proc: p, recv: r, out: newOutbox(o.MaxQueued, atOnce(p.Stdin)),
+		options: o, proc: p, recv: r, out: newOutbox(o.MaxQueued, p.Stdin, atOnce(p.Stdin)),
 		stdout: newSource(p.Stdout), stderr: newSource(p.Stderr),
 		log:     log{tail: tail{limit: o.StderrTail}, onStderr: o.OnStderr, onNoise: o.OnNoise},
 		closing: make(chan struct{}), readDone: make(chan struct{}), stderrDone: make(chan struct{}),
-		writeDone: make(chan struct{}), done: make(chan struct{}), finished: make(chan struct{}),
+		done: make(chan struct{}), finished: make(chan struct{}),
 	}
 	if len(o.Secrets) > 0 {
 		c.log.keepSecret(o.Secrets)
@@ -65,10 +65,6 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 		defer close(c.readDone)
 		c.reader.run()
 		c.out.close() // what is sent now can't be answered
-	}()
-	go func() {
-		defer close(c.writeDone)
-		c.writeErr = c.out.run(p.Stdin)
 	}()
 	go c.supervise()
 	return c
@@ -224,7 +220,7 @@ func (c *conn) supervise() {
 	c.stderr.stop()
 	<-c.readDone
 	<-c.stderrDone
-	<-c.writeDone
+	c.out.wait()
 	c.stdout.file.Close()
 	c.stderr.file.Close()
 	if exit == nil {
@@ -246,7 +242,7 @@ func (c *conn) awaitEnd() *transport.ExitError {
 	case <-c.closing:
 		return nil
 	case <-c.readDone:
-	case <-c.writeDone:
+	case <-c.out.failed:
 	case <-c.proc.Exited():
 	}
 	running := time.NewTimer(runningWait)
@@ -265,11 +261,9 @@ func (c *conn) awaitEnd() *transport.ExitError {
 		return nil
 	}
 	select {
-	case <-c.writeDone:
-		if c.writeErr != nil {
-			c.recv.Fault(c.writeErr) // reading has ended, so this comes in order
-			exit.Input = exit.Running
-		}
+	case <-c.out.failed:
+		c.recv.Fault(c.out.err) // reading has ended, so this comes in order
+		exit.Input = exit.Running
 	default:
 	}
 	exit.Stderr, exit.Noise = c.log.output()

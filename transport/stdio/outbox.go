@@ -45,17 +45,20 @@ func newFrame(body []byte) *frame {
 
 func (f *frame) size() int { return len(f.body) + 1 }
 
-// An outbox is the queue of frames. One writes at a time: whoever has found the pipe free, and run what the pipe does
-// not take at once.
+// An outbox is the queue of frames. One writes at a time: whoever has found the pipe free, and what the pipe does not
+// take at once a goroutine that lives while there is something to write.
 type outbox struct {
-	limit int
-	try   func(p []byte) int // writes what the pipe takes at once, and returns how much; nil: everything is left to run
+	limit  int
+	pipe   io.Writer
+	try    func(p []byte) int // writes what the pipe takes at once, and returns how much; nil: everything is left to run
+	failed chan struct{}      // closed when writing to the pipe has failed
+	err    error              // set before failed is closed
+	runs   sync.WaitGroup
 
 	mu      sync.Mutex
-	some    sync.Cond // something was queued, or the outbox was closed
 	frames  []*frame
-	bytes   int // of frames that are not written whole
-	writing bool
+	bytes   int    // of frames that are not written whole
+	writing bool   // somebody is, or run is there
 	partial *frame // that is to be written before all others, from done on
 	done    int
 	closed  bool
@@ -65,10 +68,8 @@ type outbox struct {
 	line  []byte
 }
 
-func newOutbox(limit int, try func(p []byte) int) *outbox {
-	o := &outbox{limit: limit, try: try, line: make([]byte, 0, 512)}
-	o.some.L = &o.mu
-	return o
+func newOutbox(limit int, pipe io.Writer, try func(p []byte) int) *outbox {
+	return &outbox{limit: limit, pipe: pipe, try: try, failed: make(chan struct{})}
 }
 
 // push writes a frame, or queues it. It does not wait for the pipe.
@@ -84,21 +85,28 @@ func (o *outbox) push(f *frame) error {
 	}
 	o.bytes += f.size()
 	o.frames = append(o.frames, f)
-	if o.try == nil || o.writing || o.partial != nil || len(o.frames) > 1 || f.size() > batchSize {
-		o.some.Signal()
+	if o.writing {
 		return nil
 	}
-	batch := o.batch()
-	o.mu.Unlock()
-	o.join(batch)
-	n := o.try(o.line)
-	o.mu.Lock()
-	o.settle(batch, n)
-	if o.partial != nil || len(o.frames) > 0 {
-		o.some.Signal()
+	o.writing = true
+	if o.try != nil && f.size() <= batchSize {
+		batch := o.batch()
+		o.mu.Unlock()
+		o.join(batch)
+		n := o.try(o.line)
+		o.mu.Lock()
+		o.settle(batch, n)
+	}
+	if o.empty() {
+		o.writing = false
+	} else {
+		o.runs.Go(o.run)
 	}
 	return nil
 }
+
+// empty reports whether there is nothing to write. The lock is held.
+func (o *outbox) empty() bool { return o.closed || o.partial == nil && len(o.frames) == 0 }
 
 // withdraw takes a frame back, unless it was begun, and tells what became of it.
 func (o *outbox) withdraw(f *frame) frameState {
@@ -111,20 +119,23 @@ func (o *outbox) withdraw(f *frame) frameState {
 	return f.state
 }
 
-// close drops what is queued and lets run return as soon as it is not writing any more.
+// close drops what is queued.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true
-	o.some.Signal()
 }
 
-// run writes frames until the outbox is closed or a write fails, whose error it returns.
-func (o *outbox) run(w io.Writer) error {
+// wait waits until nobody writes. The outbox must be closed, and so must be the pipe where it may block.
+func (o *outbox) wait() { o.runs.Wait() }
+
+// run writes until there is nothing left or a write fails.
+func (o *outbox) run() {
+	w := o.pipe
 	for {
 		batch, from := o.take()
 		if len(batch) == 0 {
-			return nil
+			return
 		}
 		var n int
 		var err error
@@ -138,7 +149,9 @@ func (o *outbox) run(w io.Writer) error {
 		o.settle(batch, n)
 		o.mu.Unlock()
 		if err != nil {
-			return err
+			o.err = err
+			close(o.failed)
+			return // as if it wrote for ever: nobody else tries
 		}
 	}
 }
@@ -163,25 +176,23 @@ func (o *outbox) join(batch []*frame) {
 	}
 }
 
-// take waits until it may write, and takes the rest of a frame, or a batch. It returns none when the outbox was closed.
+// take takes the rest of a frame, or a batch, or none at the end of run.
 func (o *outbox) take() (batch []*frame, from int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for (o.writing || o.partial == nil && len(o.frames) == 0) && !o.closed {
-		o.some.Wait()
-	}
-	if o.closed {
+	if o.empty() {
+		o.writing = false
 		return nil, 0
 	}
 	if f := o.partial; f != nil {
-		o.partial, o.writing = nil, true
+		o.partial = nil
 		o.taken = append(o.taken[:0], f)
 		return o.taken, o.done
 	}
 	return o.batch(), 0
 }
 
-// batch takes one frame of any size, or as many as fit into a batch. The lock is held, and nobody is writing.
+// batch takes one frame of any size, or as many as fit into a batch. The lock is held, and nobody else is writing.
 func (o *outbox) batch() []*frame {
 	n := 1
 	for total := o.frames[0].size(); n < len(o.frames) && total+o.frames[n].size() <= batchSize; n++ {
@@ -192,15 +203,13 @@ func (o *outbox) batch() []*frame {
 	for _, f := range o.taken {
 		f.state = begun
 	}
-	o.writing = true
 	return o.taken
 }
 
-// settle notes what became of a batch of which n bytes are written, and lets others write. A frame of which none are is
-// as if never begun, and comes again. The lock is held.
+// settle notes what became of a batch of which n bytes are written. A frame of which none are is as if never begun, and
+// comes again. The lock is held.
 func (o *outbox) settle(batch []*frame, n int) {
 	defer clear(batch)
-	o.writing = false
 	for i, f := range batch {
 		switch {
 		case n >= f.size():

@@ -50,9 +50,7 @@ func (p *narrow) atOnce(b []byte) int {
 func TestMessagesOfManyAreWrittenWholeAndInTheOrderOfEach(t *testing.T) {
 	const senders, messages = 8, 200
 	pipe := &narrow{random: rand.New(rand.NewPCG(1, 2))}
-	o := newOutbox(1<<30, pipe.atOnce)
-	ran := make(chan error)
-	go func() { ran <- o.run(pipe) }()
+	o := newOutbox(1<<30, pipe, pipe.atOnce)
 	var sending sync.WaitGroup
 	for s := range senders {
 		sending.Go(func() {
@@ -73,12 +71,9 @@ func TestMessagesOfManyAreWrittenWholeAndInTheOrderOfEach(t *testing.T) {
 		})
 	}
 	sending.Wait()
+	o.wait()
 	if o.bytes != 0 || len(o.frames) != 0 || o.partial != nil {
 		t.Errorf("left are %d bytes, %d frames, %v", o.bytes, len(o.frames), o.partial)
-	}
-	o.close()
-	if err := <-ran; err != nil {
-		t.Error(err)
 	}
 	next := make([]int, senders)
 	for line := range strings.Lines(pipe.taken.String()) {
@@ -99,11 +94,10 @@ func TestMessagesOfManyAreWrittenWholeAndInTheOrderOfEach(t *testing.T) {
 
 func TestWhatThePipeDoesNotTakeAtOnceIsBegunOrNot(t *testing.T) {
 	for taken, want := range map[int]frameState{0: queued, 3: begun, 6: sent} {
-		o := newOutbox(100, func([]byte) int { return taken })
+		o := newOutbox(100, nil, nil)
 		f := newFrame([]byte("hello"))
-		if err := o.push(f); err != nil {
-			t.Fatal(err)
-		}
+		o.frames, o.bytes = []*frame{f}, f.size()
+		o.settle(o.batch(), taken)
 		if got := o.withdraw(f); got != want {
 			t.Errorf("of %d bytes: %v, want %v", taken, got, want)
 		}
@@ -113,17 +107,14 @@ func TestWhatThePipeDoesNotTakeAtOnceIsBegunOrNot(t *testing.T) {
 	}
 }
 
-func TestWhatThePipeDoesNotTakeAtOnceIsWrittenByTheOneThatWaits(t *testing.T) {
+func TestWhatThePipeDoesNotTakeAtOnceIsWrittenLater(t *testing.T) {
 	for _, taken := range []int{0, 3, 5} {
 		synctest.Test(t, func(t *testing.T) {
 			var pipe bytes.Buffer
-			o := newOutbox(100, func(p []byte) int {
+			o := newOutbox(100, &pipe, func(p []byte) int {
 				pipe.Write(p[:taken])
 				return taken
 			})
-			ran := make(chan error)
-			go func() { ran <- o.run(&pipe) }()
-			synctest.Wait()
 			f := newFrame([]byte("hello"))
 			f.written = make(chan struct{})
 			if err := o.push(f); err != nil {
@@ -138,21 +129,22 @@ func TestWhatThePipeDoesNotTakeAtOnceIsWrittenByTheOneThatWaits(t *testing.T) {
 			if got := pipe.String(); got != "hello\n" {
 				t.Errorf("of %d bytes: written is %q", taken, got)
 			}
-			o.close()
-			if err := <-ran; err != nil {
-				t.Error(err)
-			}
 		})
 	}
 }
 
-func TestABrokenPipeIsToldByTheOneThatWaits(t *testing.T) {
-	o := newOutbox(100, func([]byte) int { return 0 })
-	if err := o.push(newFrame([]byte("hello"))); err != nil {
-		t.Fatal(err)
+func TestABrokenPipeIsTold(t *testing.T) {
+	o := newOutbox(100, brokenPipe{}, func([]byte) int { return 0 })
+	for range 2 {
+		if err := o.push(newFrame([]byte("hello"))); err != nil {
+			t.Fatal(err)
+		}
+		<-o.failed
 	}
-	if err := o.run(brokenPipe{}); err != io.ErrClosedPipe { //nolint:errorlint // it comes as it is
-		t.Errorf("got %v", err)
+	o.close()
+	o.wait()
+	if o.err != io.ErrClosedPipe { //nolint:errorlint // it comes as it is
+		t.Errorf("got %v", o.err)
 	}
 }
 
@@ -169,7 +161,7 @@ func TestNothingIsQueuedOnceTheEndIsSeen(t *testing.T) {
 	}
 	defer in.Close()
 	defer out.Close()
-	c := &conn{options: &Options{}, out: newOutbox(1<<20, nil), done: make(chan struct{})}
+	c := &conn{options: &Options{}, out: newOutbox(1<<20, nil, nil), done: make(chan struct{})}
 	c.reader = newReader(newSource(in), 0, nil, nil, c.done)
 	c.out.mu.Lock()
 	go c.end(io.EOF)
