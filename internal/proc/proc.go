@@ -55,7 +55,7 @@ type Process struct {
 
 	stdinWait, termWait time.Duration
 
-	proc   *os.Process
+	pid    int
 	group  *group
 	entry  entry         // in the ledger
 	ended  chan struct{} // the leader has ended; it may not be reaped yet
@@ -65,8 +65,9 @@ type Process struct {
 	gone   chan struct{} // nothing is left
 
 	ask, rush sync.Once
-	state     State // set before exited is closed
-	stuck     error // set before gone is closed
+	owning    sync.Once // of own
+	state     State     // set before exited is closed
+	stuck     error     // set before gone is closed
 }
 
 // Start finds the command, starts it, and records it in the ledger. It does not wait for anything. The error is a
@@ -82,7 +83,7 @@ func Start(spec Spec) (*Process, error) {
 		return nil, &StartError{Command: spec.Command, Path: path, Reason: Failed, Err: err}
 	}
 	defer pipes.closeTheirs()
-	g, proc, err := spawn(path, spec, env.list(), pipes.theirs[:])
+	g, pid, err := spawn(path, spec, env.list(), pipes.theirs[:])
 	if err != nil {
 		pipes.closeOurs()
 		return nil, explain(spec, path, err)
@@ -90,18 +91,21 @@ func Start(spec Spec) (*Process, error) {
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], Stderr: pipes.ours[2],
 		stdinWait: wait(spec.StdinWait), termWait: wait(spec.TermWait),
-		proc: proc, group: g, entry: spec.Ledger.enter(spec.Command, proc.Pid),
+		pid: pid, group: g, entry: spec.Ledger.enter(spec.Command, pid),
 		ended: make(chan struct{}), exited: make(chan struct{}),
 		asked: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{}),
 	}
-	go func() {
-		g.awaitEnd(proc)
-		close(p.ended)
-		<-p.gone
-		p.reap() // one that was stuck
-	}()
-	go p.own()
+	go p.watch()
 	return p, nil
+}
+
+// watch waits for the leader's end, and then owns it unless a Shutdown does.
+func (p *Process) watch() {
+	p.group.awaitEnd()
+	close(p.ended)
+	p.owning.Do(p.own)
+	<-p.gone
+	p.reap() // one that was stuck
 }
 
 // wait turns the option of a wait into its length.
@@ -126,7 +130,7 @@ func (p *Process) State() State {
 }
 
 // Pid returns the process's id, which is its group's on Unix too.
-func (p *Process) Pid() int { return p.proc.Pid }
+func (p *Process) Pid() int { return p.pid }
 
 // Shutdown ends the process and its group, and waits until all of it is gone: it closes Stdin, waits StdinWait, asks
 // the group to end (SIGTERM), waits TermWait, and kills it (SIGKILL); each wait ends as soon as nobody is left
@@ -134,7 +138,10 @@ func (p *Process) Pid() int { return p.proc.Pid }
 // wait. A done ctx skips the waits. The error is nil, or ErrStuck if something is left 0.9 s after the kill. It may be
 // called more than once; every call waits.
 func (p *Process) Shutdown(ctx context.Context) error {
-	p.ask.Do(func() { close(p.asked) })
+	p.ask.Do(func() {
+		close(p.asked)
+		go p.owning.Do(p.own)
+	})
 	select {
 	case <-p.gone:
 	case <-ctx.Done():
@@ -144,7 +151,8 @@ func (p *Process) Shutdown(ctx context.Context) error {
 	return p.stuck
 }
 
-// own sees the process and its group to their end. It is the one place that reaps and signals.
+// own sees the process and its group to their end. It is the one place that reaps and signals, and begins when the
+// leader has ended or Shutdown is called.
 //
 // A process id, which names the group as well, is not given to a new process while the leader is unreaped or while the
 // group has members. So a signal to the group hits the right processes as long as one of the two is known to hold.
@@ -226,7 +234,7 @@ func (p *Process) reap() {
 	if p.reaped() {
 		return
 	}
-	p.state = p.group.reap(p.proc)
+	p.state = p.group.reap()
 	close(p.exited)
 }
 

@@ -4,26 +4,72 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // system is what a group has on this system only.
 type system struct {
-	polls int // how often empty has found members
+	polls int      // how often empty has found members
+	pidfd int      // of the leader, until started; -1 where the kernel makes none
+	file  *os.File // the same, until awaitEnd has returned; nil where there is none
 }
 
-// awaitEnd returns when the leader has ended, and leaves it unreaped.
-func (g *group) awaitEnd(*os.Process) {
-	for {
-		err := unix.Waitid(unix.P_PID, g.id, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
+func (s *system) prepare(attr *syscall.SysProcAttr) {
+	s.pidfd = -1
+	attr.PidFD = &s.pidfd
+}
+
+// started takes the leader over: from here on it is known by its id and pidfd alone.
+func (s *system) started(leader *os.Process) {
+	_ = leader.Release() // it holds a second pidfd
+	if s.pidfd < 0 {
+		return
+	}
+	if err := unix.SetNonblock(s.pidfd, true); err != nil {
+		unix.Close(s.pidfd)
+		return
+	}
+	s.file = os.NewFile(uintptr(s.pidfd), "pidfd")
+}
+
+// awaitEnd returns when the leader has ended, and leaves it unreaped. Waiting takes no thread, as long as the kernel
+// has pidfds (Linux 5.4).
+func (g *group) awaitEnd() {
+	if g.file != nil {
+		defer g.file.Close()
+		raw, err := g.file.SyscallConn()
+		if err == nil && raw.Read(func(uintptr) bool { return g.ended(unix.WNOHANG) }) == nil {
 			return
+		}
+	}
+	g.ended(0)
+}
+
+// ended reports whether the leader has ended, or can't be asked; without WNOHANG it waits for that.
+func (g *group) ended(flags int) bool {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, g.id, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err != nil || info.Signo != 0
 		}
 	}
 }
 
-func (g *group) reap(proc *os.Process) State { return g.wait(proc) }
+func (g *group) reap() State {
+	for {
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(g.id, &status, 0, nil)
+		switch {
+		case err == nil:
+			return stateOf(status)
+		case !errors.Is(err, unix.EINTR):
+			return State{Code: -1}
+		}
+	}
+}
 
 // scanEvery is how many polls pass between two looks at what the members are.
 const scanEvery = 5

@@ -32,14 +32,19 @@ func runnable(path string, _ environment) (string, error) {
 func isBadFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 
 // spawn starts the file at path as the leader of a new group.
-func spawn(path string, spec Spec, env []string, files []*os.File) (*group, *os.Process, error) {
+func spawn(path string, spec Spec, env []string, files []*os.File) (*group, int, error) {
+	g := new(group)
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	g.prepare(attr)
 	proc, err := os.StartProcess(path, append([]string{spec.Command}, spec.Args...), &os.ProcAttr{
-		Dir: spec.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: true},
+		Dir: spec.Dir, Env: env, Files: files, Sys: attr,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	return &group{id: proc.Pid}, proc, nil
+	g.id = proc.Pid
+	g.started(proc)
+	return g, g.id, nil
 }
 
 // A group is a process group. It is used by one goroutine, but for awaitEnd.
@@ -65,14 +70,10 @@ func (g *group) signal(sig unix.Signal) {
 
 func (g *group) close() {}
 
-// wait reaps the leader.
-func (g *group) wait(proc *os.Process) State {
-	state, err := proc.Wait()
-	if err != nil {
-		return State{Code: -1}
-	}
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+// stateOf tells how a process ended.
+func stateOf(status syscall.WaitStatus) State {
+	if status.Signaled() {
 		return State{Code: -1, Signal: unix.SignalName(status.Signal())}
 	}
-	return State{Code: state.ExitCode()}
+	return State{Code: status.ExitStatus()}
 }

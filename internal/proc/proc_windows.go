@@ -56,13 +56,14 @@ func isBadFormat(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_F
 
 // A group is a job object: what its processes start belongs to it too, and closing it kills them all.
 type group struct {
-	job   windows.Handle
-	state State
+	job    windows.Handle
+	leader *os.Process
+	state  State
 }
 
 // spawn starts the file at path in a new job, a batch file through the command interpreter. The process is put into the
 // job right behind its start: what it would start itself within that moment would not belong to the job.
-func spawn(path string, spec Spec, env []string, files []*os.File) (*group, *os.Process, error) {
+func spawn(path string, spec Spec, env []string, files []*os.File) (*group, int, error) {
 	attr := &os.ProcAttr{Dir: spec.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{
 		HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP,
 	}}
@@ -70,26 +71,27 @@ func spawn(path string, spec Spec, env []string, files []*os.File) (*group, *os.
 	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
 		line, shell, err := throughShell(path, spec.Args)
 		if err != nil {
-			return nil, nil, err
+			return nil, 0, err
 		}
 		path, attr.Sys.CmdLine = shell, line
 	}
 	g, err := newGroup()
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
 	proc, err := os.StartProcess(path, argv, attr)
 	if err != nil {
 		g.close()
-		return nil, nil, err
+		return nil, 0, err
 	}
 	if err := g.add(proc); err != nil {
 		_ = proc.Kill()
 		_, _ = proc.Wait()
 		g.close()
-		return nil, nil, err
+		return nil, 0, err
 	}
-	return g, proc, nil
+	g.leader = proc
+	return g, proc.Pid, nil
 }
 
 func throughShell(script string, args []string) (line, shell string, err error) {
@@ -132,14 +134,14 @@ func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
 
 func (g *group) close() { _ = windows.CloseHandle(g.job) }
 
-func (g *group) awaitEnd(proc *os.Process) {
+func (g *group) awaitEnd() {
 	g.state = State{Code: -1}
-	if state, err := proc.Wait(); err == nil {
+	if state, err := g.leader.Wait(); err == nil {
 		g.state.Code = state.ExitCode()
 	}
 }
 
-func (g *group) reap(*os.Process) State { return g.state }
+func (g *group) reap() State { return g.state }
 
 // jobAccounting is JOBOBJECT_BASIC_ACCOUNTING_INFORMATION.
 type jobAccounting struct {
