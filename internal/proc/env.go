@@ -25,8 +25,9 @@ type environment map[string]string
 
 // environ composes the environment of spec: inherited, then configured.
 func environ(spec Spec) environment {
-	env := make(environment)
-	for _, entry := range os.Environ() {
+	inherited := os.Environ()
+	env := make(environment, len(inherited)+len(spec.Env))
+	for _, entry := range inherited {
 		// Windows has entries such as "=C:=C:\dir", which belong to the name after the first byte.
 		i := strings.IndexByte(entry[min(1, len(entry)):], '=') + 1
 		if i < 1 {

@@ -241,19 +241,15 @@ func (p *Process) reap() {
 // pipes are the three pipes between us and a process.
 type pipes struct{ ours, theirs [3]*os.File }
 
-// newPipes makes them with os.Pipe, so that our ends are closable while somebody is blocked on them, and nobody has to
-// copy.
+// newPipes makes them so that our ends are closable while somebody is blocked on them, and nobody has to copy.
 func newPipes() (*pipes, error) {
 	p := new(pipes)
 	for i := range p.ours {
-		r, w, err := os.Pipe()
-		if err != nil {
+		var err error
+		if p.ours[i], p.theirs[i], err = newPipe(i == 0); err != nil {
 			p.closeOurs()
 			p.closeTheirs()
 			return nil, err
-		}
-		if p.ours[i], p.theirs[i] = r, w; i == 0 {
-			p.ours[i], p.theirs[i] = w, r
 		}
 	}
 	return p, nil

@@ -59,8 +59,11 @@ type entry struct{ path string } // "": there is none
 
 // enter records a process, which has not been reaped.
 func (l Ledger) enter(command string, pid int) entry {
+	if l.folder == "" {
+		return entry{}
+	}
 	here := thisPlace()
-	if l.folder == "" || here.Boot == "" {
+	if here.Boot == "" {
 		return entry{}
 	}
 	process, found := look(pid)
