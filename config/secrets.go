@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"mcpwire/internal/redact"
@@ -181,12 +182,12 @@ func address(text string) []part {
 }
 
 // userinfo is the text between the scheme and the host of an address.
-var userinfo = regexp.MustCompile(`://([^/?#]*)@`)
+var userinfo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://([^/?#]*)@`) })
 
 // address takes the userinfo of an address that ends there, and the values of its parameters.
 func (c *cutter) address(end int) {
 	begin, blank := c.at, c.blank[c.at:end]
-	found := userinfo.FindAllStringSubmatchIndex(blank, -1)
+	found := userinfo().FindAllStringSubmatchIndex(blank, -1)
 	if found == nil && strings.Contains(blank, "@") && !isURL(blank) {
 		// An "@" that is no host's is one of a login that holds what ends an authority.
 		_, rest, hasScheme := strings.Cut(blank, "://")

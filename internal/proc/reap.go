@@ -72,7 +72,7 @@ func (l Ledger) reap(ctx context.Context) ([]Orphan, error) {
 // consider looks at one file of the folder. It returns the group that is to be ended, if that is what the file tells
 // of, and removes the file if it is of no use.
 func (l Ledger) consider(file fs.DirEntry, here place) (*orphanage, error) {
-	if !ours.MatchString(file.Name()) || !file.Type().IsRegular() {
+	if !ours().MatchString(file.Name()) || !file.Type().IsRegular() {
 		return nil, nil
 	}
 	at := entry{filepath.Join(l.folder, file.Name())}

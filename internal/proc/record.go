@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 
 	"github.com/go-json-experiment/json"
@@ -52,7 +53,9 @@ const maxRecord = 4096
 const draftName = ".new-" // begins the names of records that are being written
 
 // ours matches the names of the files that a ledger writes. Others in its folder are not touched.
-var ours = regexp.MustCompile(`^([0-9]+-[0-9]+\.json|\.new-[0-9]+)$`)
+var ours = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]+-[0-9]+\.json|\.new-[0-9]+)$`)
+})
 
 // An entry is the record of one process of ours.
 type entry struct{ path string } // "": there is none

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -74,27 +75,34 @@ func oneLine(s string) string {
 const secretWords = `(?:token|secret|passw|passphrase|api[_-]?key|private[_-]?key|authorization|credential|` +
 	`assertion|verifier)`
 
-// The shapes of secrets, and what stands for them.
+// A shape is how secrets look, and what stands for them.
+type shape struct {
+	pattern *regexp.Regexp
+	with    string
+}
+
+// What is compiled here takes 0.5 ms and 85 KB, which a program that masks nothing does not spend.
 var (
-	scheme = regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20|\+)[\w.~+/\-]+=*"?`)
-	shapes = []struct {
-		pattern *regexp.Regexp
-		with    string
-	}{
-		// a JSON web token, or the beginning of one
-		{regexp.MustCompile(`\beyJ[\w\-]{5,}(?:\.[\w\-]*)*`), Mask},
-		// keys that begin with their kind
-		{regexp.MustCompile(`\bsk-[\w\-]{4,}`), Mask},
-		{regexp.MustCompile(`\b(?:xox[a-z]-|gh[a-z]_|glpat-|npm_|hf_|github_pat_|ya29\.|AIza|AKIA)[\w\-]{10,}`), Mask},
-		// a member of an object, the end of whose value may be missing, and one in JSON that is itself a string
-		{
-			regexp.MustCompile(`(?i)("[\w\-]*` + secretWords + `[\w\-]*"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)`),
-			`${1}"` + Mask + `"`,
-		},
-		{regexp.MustCompile(`(?i)(\\+"[\w\-]*` + secretWords + `[\w\-]*\\+"\s*:\s*\\+")[^"\\]*`), `${1}` + Mask},
-		// a parameter of a form or a query
-		{regexp.MustCompile(`(?i)\b([\w\-]*` + secretWords + `[\w\-]*=)[^\s&;,"'<>]+`), `${1}` + Mask},
-	}
+	scheme = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(bearer|basic)(\s+|%20|\+)[\w.~+/\-]+=*"?`)
+	})
+	shapes = sync.OnceValue(func() []shape {
+		return []shape{
+			// a JSON web token, or the beginning of one
+			{regexp.MustCompile(`\beyJ[\w\-]{5,}(?:\.[\w\-]*)*`), Mask},
+			// keys that begin with their kind
+			{regexp.MustCompile(`\bsk-[\w\-]{4,}`), Mask},
+			{regexp.MustCompile(`\b(?:xox[a-z]-|gh[a-z]_|glpat-|npm_|hf_|github_pat_|ya29\.|AIza|AKIA)[\w\-]{10,}`), Mask},
+			// a member of an object, the end of whose value may be missing, and one in JSON that is itself a string
+			{
+				regexp.MustCompile(`(?i)("[\w\-]*` + secretWords + `[\w\-]*"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)`),
+				`${1}"` + Mask + `"`,
+			},
+			{regexp.MustCompile(`(?i)(\\+"[\w\-]*` + secretWords + `[\w\-]*\\+"\s*:\s*\\+")[^"\\]*`), `${1}` + Mask},
+			// a parameter of a form or a query
+			{regexp.MustCompile(`(?i)\b([\w\-]*` + secretWords + `[\w\-]*=)[^\s&;,"'<>]+`), `${1}` + Mask},
+		}
+	})
 )
 
 // prose are words that follow the name of a scheme in a sentence.
@@ -104,8 +112,8 @@ var prose = []string{
 
 // hideTokens masks what looks like a secret.
 func hideTokens(s string) string {
-	s = scheme.ReplaceAllStringFunc(s, func(found string) string {
-		at := scheme.FindStringSubmatchIndex(found)
+	s = scheme().ReplaceAllStringFunc(s, func(found string) string {
+		at := scheme().FindStringSubmatchIndex(found)
 		credentials := found[at[5]:]
 		if slices.Contains(prose, strings.ToLower(credentials)) || strings.HasSuffix(credentials, `="`) {
 			return found // a sentence, or a challenge's parameter
@@ -115,7 +123,7 @@ func hideTokens(s string) string {
 		}
 		return found[:at[5]] + Mask
 	})
-	for _, shape := range shapes {
+	for _, shape := range shapes() {
 		s = shape.pattern.ReplaceAllString(s, shape.with)
 	}
 	return s
