@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,6 +21,8 @@ type listing[T any] struct {
 	method string
 	items  string          // the member of a page that holds them
 	key    func(*T) string // what tells an item from others; empty for none that could be used
+	// quick reads a page of which nothing has to be left out; nil or false: it is to be read item by item.
+	quick func(json.RawMessage) (page[T], bool)
 }
 
 // A page is one page of a list, decoded.
@@ -92,6 +95,11 @@ func readPage[T any](ctx context.Context, c *Client, of listing[T], cursor *stri
 	if err != nil {
 		return page[T]{}, err
 	}
+	if of.quick != nil {
+		if p, ok := of.quick(raw); ok {
+			return p, nil
+		}
+	}
 	var rest struct {
 		NextCursor *string `json:"nextCursor"`
 	}
@@ -110,6 +118,7 @@ func (c *Client) named(err error) error {
 
 // appendNew appends the items that are new, and returns the key of one that is not, if there are any.
 func appendNew[T any](all, items []T, seen map[string]bool, key func(*T) string) (more []T, twice string) {
+	all = slices.Grow(all, len(items))
 	for i := range items {
 		k := key(&items[i])
 		if seen[k] {

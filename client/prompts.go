@@ -10,7 +10,7 @@ import (
 // ListPrompts returns the server's prompts, from all pages, each name once. Errors are as those of ListTools.
 func (c *Client) ListPrompts(ctx context.Context) ([]mcp.Prompt, error) {
 	return walk(ctx, c, listing[mcp.Prompt]{
-		mcp.MethodListPrompts, "prompts", func(p *mcp.Prompt) string { return p.Name },
+		method: mcp.MethodListPrompts, items: "prompts", key: func(p *mcp.Prompt) string { return p.Name },
 	})
 }
 

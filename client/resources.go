@@ -10,7 +10,7 @@ import (
 // ListResources returns the server's resources, from all pages, each URI once. Errors are as those of ListTools.
 func (c *Client) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 	return walk(ctx, c, listing[mcp.Resource]{
-		mcp.MethodListResources, "resources", func(r *mcp.Resource) string { return r.URI },
+		method: mcp.MethodListResources, items: "resources", key: func(r *mcp.Resource) string { return r.URI },
 	})
 }
 
@@ -18,7 +18,8 @@ func (c *Client) ListResources(ctx context.Context) ([]mcp.Resource, error) {
 // are as those of ListTools.
 func (c *Client) ListResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
 	return walk(ctx, c, listing[mcp.ResourceTemplate]{
-		mcp.MethodListResourceTemplates, "resourceTemplates", func(t *mcp.ResourceTemplate) string { return t.URITemplate },
+		method: mcp.MethodListResourceTemplates, items: "resourceTemplates",
+		key: func(t *mcp.ResourceTemplate) string { return t.URITemplate },
 	})
 }
 

@@ -34,13 +34,29 @@ type CallOptions struct {
 // *ListError. Other errors are those of rpc.Peer.Request.
 func (c *Client) ListTools(ctx context.Context) ([]mcp.Tool, error) {
 	tools, err := walk(ctx, c, listing[mcp.Tool]{
-		mcp.MethodListTools, "tools", func(t *mcp.Tool) string { return t.Name },
+		method: mcp.MethodListTools, items: "tools",
+		key:   func(t *mcp.Tool) string { return t.Name },
+		quick: quickTools,
 	})
 	tools = c.era.listed(tools)
 	if err == nil || tools != nil {
 		c.rememberSchemas(tools)
 	}
 	return tools, err
+}
+
+// quickTools reads a page of tools that all have a name.
+func quickTools(raw json.RawMessage) (page[mcp.Tool], bool) {
+	var result mcp.ListToolsResult
+	if !mcp.QuickListToolsResult(raw, &result) {
+		return page[mcp.Tool]{}, false
+	}
+	for i := range result.Tools {
+		if result.Tools[i].Name == "" {
+			return page[mcp.Tool]{}, false
+		}
+	}
+	return page[mcp.Tool]{result.Tools, result.NextCursor}, true
 }
 
 // CallTool calls a tool and waits for its result. args is nil, a JSON object as json.RawMessage, which is sent as it
@@ -71,16 +87,27 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, o *CallOpt
 	if err != nil {
 		return nil, err
 	}
-	var result mcp.CallToolResult
-	result.Content, err = decodeList(c, mcp.MethodCallTool, raw, "content", &result, hasContent)
+	result, err := c.decodeCall(raw)
 	if err != nil {
 		return nil, err
 	}
 	if string(result.StructuredContent) == "null" && c.era.nullIsAbsent() {
 		result.StructuredContent = nil
 	}
-	c.checkResult(name, &result)
-	return &result, nil
+	c.checkResult(name, result)
+	return result, nil
+}
+
+// decodeCall decodes the result of a call.
+func (c *Client) decodeCall(raw json.RawMessage) (*mcp.CallToolResult, error) {
+	var result mcp.CallToolResult
+	if mcp.QuickCallToolResult(raw, &result) {
+		return &result, nil
+	}
+	result = mcp.CallToolResult{}
+	content, err := decodeList(c, mcp.MethodCallTool, raw, "content", &result, hasContent)
+	result.Content = content
+	return &result, err
 }
 
 // hasContent reports whether a block is more than an empty object.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -158,8 +159,12 @@ var plain = func() (t [256]bool) {
 // String passes over the string whose opening quote is at i and returns the index behind its closing quote.
 func String(b []byte, i int) (int, error) {
 	for i++; ; {
-		for i+8 <= len(b) && plain[b[i]] && plain[b[i+1]] && plain[b[i+2]] && plain[b[i+3]] &&
-			plain[b[i+4]] && plain[b[i+5]] && plain[b[i+6]] && plain[b[i+7]] {
+		for i+8 <= len(b) {
+			word := load(b[i:])
+			if found := equal(word, '"') | equal(word, '\\') | control(word); found != 0 {
+				i += bits.TrailingZeros64(found) / 8
+				break
+			}
 			i += 8
 		}
 		for i < len(b) && plain[b[i]] {

@@ -1,0 +1,291 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"mcpwire/internal/jsonscan"
+)
+
+// QuickCallToolResult reads into result, which is zero, the JSON value that is the whole of data, as Decode does, in
+// one pass and without reflection. It returns false for what it does not read for certain as Decode would, such as members
+// that occur twice, broken text and blocks that are null or empty; result is to be thrown away then.
+func QuickCallToolResult(data []byte, result *CallToolResult) bool {
+	c := jsonscan.NewCursor(data)
+	var once members
+	c.Object()
+	for {
+		key, ok := c.Key()
+		if !ok {
+			return c.Ended()
+		}
+		known := true
+		switch string(key) {
+		case "content":
+			known = once.add(0) && quickBlocks(&c, &result.Content)
+		case "structuredContent":
+			known = once.add(1)
+			result.StructuredContent = append(json.RawMessage(nil), c.Raw()...) // null is a value
+		case "isError":
+			known = once.add(2)
+			result.IsError = c.Bool()
+		case "resultType":
+			known = once.add(3)
+			result.ResultType = c.Text()
+		case "_meta":
+			known = once.add(4)
+			result.Meta = (*raws)(nil).take(&c)
+		default:
+			c.Raw()
+		}
+		if !known {
+			return false
+		}
+	}
+}
+
+// QuickListToolsResult is to ListToolsResult what QuickCallToolResult is to CallToolResult. It reads the tools and the
+// cursor, and passes over the other members. Schemas of several tools may share one piece of memory of up to 64 KiB.
+func QuickListToolsResult(data []byte, result *ListToolsResult) bool {
+	c := jsonscan.NewCursor(data)
+	var once members
+	c.Object()
+	for {
+		key, ok := c.Key()
+		if !ok {
+			return c.Ended()
+		}
+		known := true
+		switch string(key) {
+		case "tools":
+			known = once.add(0) && quickTools(&c, &result.Tools, len(data))
+		case "nextCursor":
+			known = once.add(1)
+			if c.Kind() == 'n' {
+				c.Raw()
+				break
+			}
+			cursor := c.Text()
+			result.NextCursor = &cursor
+		default:
+			c.Raw()
+		}
+		if !known {
+			return false
+		}
+	}
+}
+
+func quickTools(c *jsonscan.Cursor, tools *[]Tool, size int) bool {
+	if c.Kind() == 'n' {
+		c.Raw()
+		return true
+	}
+	*tools = []Tool{}
+	schemas := raws{total: size}
+	var before jsonscan.Cursor
+	c.Array()
+	for c.Next() {
+		before = *c
+		*tools = append(*tools, Tool{})
+		tool := &(*tools)[len(*tools)-1]
+		if quickTool(c, tool, &schemas) {
+			continue
+		}
+		*c, *tool = before, Tool{}
+		if text := c.Raw(); !c.Good() || text[0] != '{' || Decode(text, tool) != nil {
+			return false
+		}
+	}
+	return c.Good()
+}
+
+func quickTool(c *jsonscan.Cursor, tool *Tool, schemas *raws) bool {
+	var once members
+	c.Object()
+	for {
+		key, ok := c.Key()
+		if !ok {
+			break
+		}
+		known := false
+		switch string(key) {
+		case "name":
+			known = once.add(0)
+			tool.Name = c.Text()
+		case "title":
+			known = once.add(1)
+			tool.Title = c.Text()
+		case "description":
+			known = once.add(2)
+			tool.Description = c.Text()
+		case "inputSchema":
+			known = once.add(3)
+			tool.InputSchema = schemas.take(c)
+		case "outputSchema":
+			known = once.add(4)
+			tool.OutputSchema = schemas.take(c)
+		case "annotations":
+			known = once.add(5) && quickToolAnnotations(c, tool)
+		case "_meta":
+			known = once.add(6)
+			tool.Meta = schemas.take(c)
+		}
+		if !known {
+			return false
+		}
+	}
+	if tool.InputSchema == nil {
+		tool.InputSchema = json.RawMessage(anyObject)
+	}
+	return c.Good()
+}
+
+func quickToolAnnotations(c *jsonscan.Cursor, tool *Tool) bool {
+	var hints struct {
+		ToolAnnotations
+
+		readOnly, destructive, idempotent, openWorld bool
+	}
+	all := &hints // one piece of memory
+	var once members
+	c.Object()
+	for {
+		key, ok := c.Key()
+		if !ok {
+			tool.Annotations = &all.ToolAnnotations
+			return c.Good()
+		}
+		known := false
+		switch string(key) {
+		case "title":
+			known = once.add(0)
+			all.Title = c.Text()
+		case "readOnlyHint":
+			known = once.add(1)
+			all.readOnly, all.ReadOnlyHint = c.Bool(), &all.readOnly
+		case "destructiveHint":
+			known = once.add(2)
+			all.destructive, all.DestructiveHint = c.Bool(), &all.destructive
+		case "idempotentHint":
+			known = once.add(3)
+			all.idempotent, all.IdempotentHint = c.Bool(), &all.idempotent
+		case "openWorldHint":
+			known = once.add(4)
+			all.openWorld, all.OpenWorldHint = c.Bool(), &all.openWorld
+		}
+		if !known {
+			return false
+		}
+	}
+}
+
+// raws copies values that stay raw into memory that several of them share. A nil one gives each its own.
+type raws struct {
+	free  []byte
+	total int // the size in bytes of all that may come
+}
+
+// rawsPiece is how much memory raw values share at most, in bytes: so much is kept alive by any one of them.
+const rawsPiece = 64 << 10
+
+// take copies the next value. Its capacity ends with it; null counts as absent.
+func (r *raws) take(c *jsonscan.Cursor) json.RawMessage {
+	value := c.Raw()
+	switch {
+	case len(value) == 0 || string(value) == "null":
+		return nil
+	case r == nil || len(value) > rawsPiece/8:
+		return append(json.RawMessage(nil), value...)
+	case len(value) > len(r.free):
+		r.free = make([]byte, min(rawsPiece, max(r.total, len(value))))
+	}
+	r.total -= len(value)
+	n := copy(r.free, value)
+	taken := r.free[:n:n]
+	r.free = r.free[n:]
+	return taken
+}
+
+// members is the set of the members that an object has had.
+type members uint16
+
+// add reports whether a member is new.
+func (m *members) add(n uint) bool {
+	before := *m
+	*m |= 1 << n
+	return *m != before
+}
+
+func quickBlocks(c *jsonscan.Cursor, blocks *[]Content) bool {
+	if c.Kind() == 'n' {
+		c.Raw()
+		return true
+	}
+	*blocks = make([]Content, 0, 1)
+	c.Array()
+	for c.Next() {
+		*blocks = append(*blocks, Content{})
+		if !quickBlock(c, &(*blocks)[len(*blocks)-1]) {
+			return false
+		}
+	}
+	return c.Good()
+}
+
+// quickBlock reads text, images and audio itself, and leaves the rest to Decode.
+func quickBlock(c *jsonscan.Cursor, block *Content) bool {
+	before := *c
+	if quickPlain(c, block) {
+		return true
+	}
+	*c, *block = before, Content{}
+	text := c.Raw()
+	return c.Good() && text[0] == '{' && Decode(text, block) == nil && (block.Type != "" || len(block.Extra) > 0)
+}
+
+func quickPlain(c *jsonscan.Cursor, block *Content) bool {
+	var once members
+	c.Object()
+	for {
+		key, ok := c.Key()
+		if !ok {
+			return c.Good() && block.Type != ""
+		}
+		known := false
+		switch string(key) {
+		case "type":
+			block.Type = quickKind(c.Raw())
+			known = once.add(0) && block.Type != ""
+		case "text":
+			known = once.add(1)
+			block.Text = c.Text()
+		case "data":
+			known = once.add(2)
+			block.Data = c.Text()
+		case "mimeType":
+			known = once.add(3)
+			block.MIMEType = c.Text()
+		case "annotations":
+			known = once.add(4) && Decode(c.Raw(), &block.Annotations) == nil
+		case "_meta":
+			known = once.add(5)
+			block.Meta = (*raws)(nil).take(c)
+		}
+		if !known {
+			return false
+		}
+	}
+}
+
+// quickKind returns the kind of content that quickBlock reads, and nothing for others.
+func quickKind(quoted []byte) string {
+	switch string(quoted) {
+	case `"text"`:
+		return ContentText
+	case `"image"`:
+		return ContentImage
+	case `"audio"`:
+		return ContentAudio
+	}
+	return ""
+}
