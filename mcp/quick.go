@@ -7,8 +7,8 @@ import (
 )
 
 // QuickCallToolResult reads into result, which is zero, the JSON value that is the whole of data, as Decode does, in
-// one pass and without reflection. It returns false for what it does not read for certain as Decode would, such as members
-// that occur twice, broken text and blocks that are null or empty; result is to be thrown away then.
+// one pass and without reflection. It returns false for what it does not read for certain as Decode would, such as
+// members that occur twice, broken text and blocks that are null or empty; result is to be thrown away then.
 func QuickCallToolResult(data []byte, result *CallToolResult) bool {
 	c := jsonscan.NewCursor(data)
 	var once members
