@@ -16,6 +16,7 @@ const (
 	firstBuffer = 4 << 10  // the size that a stream starts with
 	fullBuffer  = 64 << 10 // the size up to which a busy stream's buffer grows and which is held between lines
 	leastRead   = 1 << 10  // less room than this is not worth a read
+	fastGrowth  = 1 << 20  // up to this size a line's buffer grows fourfold, then it doubles
 	idleReads   = 100      // so many empty reads in a row are an error
 )
 
@@ -28,8 +29,10 @@ var bom = []byte("\xef\xbb\xbf")
 // A Reader reads lines. Lines end with LF; one CR before it is taken off, and a byte order mark at the very start of
 // the stream is skipped. The last line needs no LF. Lines that hold nothing but JSON's white space are left out.
 //
-// While a line grows its buffer doubles, so that for a moment up to twice the line is held; between lines at most
-// 64 KiB are. A Reader is for one goroutine.
+// While a line grows its buffer grows fourfold, from 1 MiB on twofold, so that for a moment up to two or four times the
+// line is held; between lines at most 64 KiB are. A line that is at least an eighth of the last big one gets a buffer
+// of that one's size next, since servers that send something big tend to send the like again. A Reader is for one
+// goroutine.
 type Reader struct {
 	src   io.Reader
 	limit int
@@ -40,6 +43,7 @@ type Reader struct {
 	searched   int // buf[start:searched] is known to hold no LF
 	kept       int // buf[:kept] holds a line that somebody keeps: never to be written again
 	want       int // the size of the next buffer
+	lastBig    int // the size of the buffer that the last line above fullBuffer would have fitted; 0: there was none
 	begun      bool
 	long       *excerpt // of a line above the cap that is being skipped; nil: none is
 }
@@ -77,7 +81,7 @@ func (r *Reader) Next() ([]byte, error) {
 		}
 		r.searched = r.end
 		if r.err != nil {
-			return r.last()
+			return r.rest()
 		}
 		if r.end-r.start > r.limit+1 { // one more, because a CR may yet turn out to belong to the line's end
 			r.long = new(excerpt)
@@ -116,8 +120,8 @@ func (r *Reader) cut(end int) []byte {
 	return r.buf[r.start:end:end]
 }
 
-// last returns what stands before the end of the stream.
-func (r *Reader) last() ([]byte, error) {
+// rest returns what stands before the end of the stream.
+func (r *Reader) rest() ([]byte, error) {
 	line := r.cut(r.end)
 	r.start = r.end
 	switch {
@@ -168,7 +172,14 @@ func (r *Reader) room() {
 // taken together with the one before, since two buffers near the limit would be held for it.
 func (r *Reader) grown(size int) int {
 	most := r.limit + 2 + fullBuffer
-	if next := 2 * size; next < most-most/8 {
+	next := 2 * size
+	switch {
+	case r.lastBig > size && r.lastBig/8 <= size:
+		next = r.lastBig
+	case size < fastGrowth && size >= fullBuffer/2:
+		next = 4 * size
+	}
+	if next < most-most/8 {
 		return next
 	}
 	return most
@@ -177,6 +188,7 @@ func (r *Reader) grown(size int) int {
 // giveBack lets go of a buffer that had to grow, once its line has been handed out.
 func (r *Reader) giveBack() {
 	if len(r.buf) > fullBuffer && r.start > 0 && r.end-r.start <= fullBuffer {
+		r.lastBig = r.start + r.start/16 + leastRead
 		r.move(make([]byte, fullBuffer))
 	}
 }
