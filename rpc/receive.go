@@ -281,10 +281,10 @@ func (r *receiver) Fault(err error) { (*Peer)(r).report(err) }
 func (r *receiver) Closed(err error) {
 	p := (*Peer)(r)
 	p.clocks.Close()
-	p.end()
 	if f := p.options.OnEnd; f != nil {
-		f(err)
+		f(err) // before callbacks see that their context is done, which may ask
 	}
+	p.end()
 	p.callbacks.push(job{keep: true, run: func() {
 		if f := p.options.OnClose; f != nil {
 			f(err)

@@ -60,7 +60,8 @@ func NewReader(src io.Reader, limit int) *Reader {
 
 // Next returns the next line, which is never empty. Its memory is valid until the next call, or for ever if Keep is
 // called before. The error is a *LongLine or ErrPaused, after which Next may be called again, or the error of the
-// underlying reader, which is final: io.EOF at the end. An unfinished line before another error than io.EOF is left out.
+// underlying reader, which is final: io.EOF at the end. What stands before another error than io.EOF, without an end of
+// line, is left out.
 func (r *Reader) Next() ([]byte, error) {
 	r.giveBack()
 	if r.long != nil {
