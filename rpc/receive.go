@@ -99,22 +99,27 @@ func (p *Peer) settle(call *transport.Call, id jsonrpc.ID, result json.RawMessag
 		p.strayed(id, known, err)
 		return
 	}
-	p.finish(r, result, err)
+	settled := p.finish(r, result, err)
 	p.mu.Unlock()
+	if !settled {
+		p.strayed(id, true, err)
+	}
 }
 
-// finish stores the outcome of r and wakes its caller. The lock is held, so that a late answer can't meet a request
-// that has just given up.
-func (p *Peer) finish(r *pending, result json.RawMessage, err error) {
+// finish stores the outcome of r and wakes its caller. It reports false if r has given up, but has not been forgotten
+// yet. The lock is held, so that a late answer can't meet a request that has just given up.
+func (p *Peer) finish(r *pending, result json.RawMessage, err error) (settled bool) {
 	r.result, r.err = result, err
 	if r.progressed {
 		flushed := make(chan struct{})
 		r.flushed = flushed
 		p.callbacks.push(job{run: func() { close(flushed) }, keep: true})
 	}
-	if r.call.Settle() {
+	settled = r.call.Settle()
+	if settled {
 		delete(p.pending, r.id)
 	}
+	return settled
 }
 
 // find returns the open request that an answer with this id is for. A failure without an id on a request's own stream
