@@ -13,8 +13,8 @@ import (
 )
 
 // What an idle connection to a process may hold: a goroutine for what the server says, one for what it says on its
-// standard error, one for its end, and what the carrier needs besides.
-const goroutinesPerProcess = 5
+// standard error, and one for its end.
+const goroutinesPerProcess = 3
 
 func TestAnIdleConnectionHoldsFewGoroutines(t *testing.T) {
 	self, err := os.Executable()

@@ -64,6 +64,9 @@ type Process struct {
 	hurry  chan struct{} // somebody who called Shutdown has no time
 	gone   chan struct{} // nothing is left
 
+	mu     sync.Mutex
+	onExit func() // nil: nobody wants to be told
+
 	ask, rush sync.Once
 	owning    sync.Once // of own
 	state     State     // set before exited is closed
@@ -118,6 +121,19 @@ func wait(d time.Duration) time.Duration {
 
 // Exited is closed when the process itself has ended and State tells how. Others of its group may still run.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// OnExit has f run once Exited is closed, at once if it is. f must be quick. It replaces an f that was set before.
+func (p *Process) OnExit(f func()) {
+	p.mu.Lock()
+	exited := p.reaped()
+	if !exited {
+		p.onExit = f
+	}
+	p.mu.Unlock()
+	if exited {
+		f()
+	}
+}
 
 // State returns how the process ended. It is valid once Exited is closed.
 func (p *Process) State() State {
@@ -235,7 +251,13 @@ func (p *Process) reap() {
 		return
 	}
 	p.state = p.group.reap()
+	p.mu.Lock()
 	close(p.exited)
+	f := p.onExit
+	p.mu.Unlock()
+	if f != nil {
+		f()
+	}
 }
 
 // pipes are the three pipes between us and a process.

@@ -18,9 +18,9 @@ const (
 	stderrWait  = 100 * time.Millisecond // how long an exit waits for the end of standard error
 )
 
-// A conn is one running server. Three goroutines belong to it, beside that of the process: one reads each of the two
-// output pipes, supervise sees to the end, and each runs until the process has gone. A fourth writes while the server
-// takes its time to read.
+// A conn is one running server. Two goroutines belong to it, beside that of the process: one reads each of the two output
+// pipes until the process has gone. A third writes while the server takes its time to read, and supervise sees to the
+// end, from when it begins.
 type conn struct {
 	options *Options
 	proc    *proc.Process
@@ -31,6 +31,7 @@ type conn struct {
 	reader         *reader
 	log            log
 
+	ending    sync.Once     // supervise was started
 	closing   chan struct{} // Close was called
 	closeOnce sync.Once
 	hurry     context.Context // done when a Close has no time
@@ -55,6 +56,7 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	if len(o.Secrets) > 0 {
 		c.log.keepSecret(o.Secrets)
 	}
+	c.out.onFail = c.begin
 	c.reader = newReader(c.stdout, o.MaxMessage, r, c.log.addNoise, c.done)
 	c.hurry, c.rush = context.WithCancel(context.Background())
 	go func() {
@@ -62,13 +64,17 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 		c.log.read(c.stderr)
 	}()
 	go func() {
+		defer c.begin()
 		defer close(c.readDone)
 		c.reader.run()
 		c.out.close() // what is sent now can't be answered
 	}()
-	go c.supervise()
+	p.OnExit(c.begin)
 	return c
 }
+
+// begin begins the end: the server has exited or closed its output, a pipe has failed, or Close was called.
+func (c *conn) begin() { c.ending.Do(func() { go c.supervise() }) }
 
 // Exchange sends call.Body as one line and waits until the receiver settles the call. See transport.Conn. A message
 // that would pass the cap of what waits to be sent fails at once with transport.ErrCongested.
@@ -188,6 +194,7 @@ func (c *conn) Mask(text string) string { return c.log.secrets.Text(text) }
 // killed.
 func (c *conn) Close(ctx context.Context) error {
 	c.closeOnce.Do(func() { close(c.closing) })
+	c.begin()
 	select {
 	case <-c.finished:
 	case <-ctx.Done():

@@ -62,8 +62,8 @@ type Options struct {
 
 	// OnStderr is given each line of standard error, without its end and without control sequences, in pieces of at most
 	// 8 KiB. OnNoise is given the lines of standard output that are no messages, likewise and cut to 512 bytes. Both may
-	// be nil. They are called one line at a time, each from its own goroutine, which reads nothing meanwhile: they must
-	// be quick and must not call Close. The memory is valid during the call only.
+	// be nil. Each is called for one line at a time, on a goroutine that reads, which may be one that waits for an answer:
+	// they must be quick and must not call Close. The memory is valid during the call only.
 	OnStderr func(line []byte)
 	OnNoise  func(line []byte)
 }

@@ -51,6 +51,7 @@ type outbox struct {
 	limit  int
 	pipe   io.Writer
 	try    func(p []byte) int // writes what the pipe takes at once, and returns how much; nil: everything is left to run
+	onFail func()             // is told once failed is closed
 	failed chan struct{}      // closed when writing to the pipe has failed
 	err    error              // set before failed is closed
 	runs   sync.WaitGroup
@@ -151,6 +152,7 @@ func (o *outbox) run() {
 		if err != nil {
 			o.err = err
 			close(o.failed)
+			o.onFail()
 			return // as if it wrote for ever: nobody else tries
 		}
 	}

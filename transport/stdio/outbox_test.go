@@ -135,6 +135,8 @@ func TestWhatThePipeDoesNotTakeAtOnceIsWrittenLater(t *testing.T) {
 
 func TestABrokenPipeIsTold(t *testing.T) {
 	o := newOutbox(100, brokenPipe{}, func([]byte) int { return 0 })
+	told := 0
+	o.onFail = func() { told++ }
 	for range 2 {
 		if err := o.push(newFrame([]byte("hello"))); err != nil {
 			t.Fatal(err)
@@ -143,8 +145,8 @@ func TestABrokenPipeIsTold(t *testing.T) {
 	}
 	o.close()
 	o.wait()
-	if o.err != io.ErrClosedPipe { //nolint:errorlint // it comes as it is
-		t.Errorf("got %v", o.err)
+	if o.err != io.ErrClosedPipe || told != 1 { //nolint:errorlint // it comes as it is
+		t.Errorf("got %v, told %d times", o.err, told)
 	}
 }
 

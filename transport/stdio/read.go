@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	noiseLines = 20       // so many of the last lines that are no messages are kept
-	noiseSize  = 512      // with so many bytes of each
-	pieceSize  = 8 << 10  // how long a line given to OnStderr can be
-	stderrRead = 16 << 10 // how much of standard error is read at once
+	noiseLines  = 20       // so many of the last lines that are no messages are kept
+	noiseSize   = 512      // with so many bytes of each
+	pieceSize   = 8 << 10  // how long a line given to OnStderr can be
+	stderrFirst = 512      // how much of standard error is read at once at first
+	stderrRead  = 16 << 10 // and where there is much of it
 )
 
 // A source reads one of the server's output pipes. Its end can be brought about from outside; the reader sees io.EOF
@@ -174,7 +175,7 @@ func (l *log) masked(f func([]byte)) func([]byte) {
 func (l *log) read(r io.Reader) {
 	var clean cleaner
 	var line, shown []byte
-	for buf := make([]byte, stderrRead); ; {
+	for buf := make([]byte, stderrFirst); ; {
 		n, err := r.Read(buf)
 		shown = clean.append(shown[:0], buf[:n])
 		l.addStderr(shown)
@@ -183,6 +184,9 @@ func (l *log) read(r io.Reader) {
 		}
 		if err != nil {
 			break
+		}
+		if n == len(buf) && n < stderrRead { // most servers say little
+			buf = make([]byte, stderrRead)
 		}
 	}
 	if len(line) > 0 {
