@@ -40,6 +40,12 @@ func MediaOf(resp *http.Response) Media {
 	if kind == "" {
 		return sniff(resp)
 	}
+	switch kind { // as nearly every server writes it
+	case "application/json":
+		return JSON
+	case "text/event-stream":
+		return EventStream
+	}
 	parsed, _, err := mime.ParseMediaType(kind)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		parsed, _, _ = strings.Cut(strings.ToLower(kind), ";")

@@ -48,7 +48,7 @@ type Trace struct {
 type Endpoint struct {
 	Quotes
 	options Options
-	client  *http.Client
+	tripper http.RoundTripper // pool, perhaps with something around it
 	pool    *http.Transport
 
 	mu     sync.Mutex
@@ -100,13 +100,9 @@ func New(o Options) (*Endpoint, error) {
 			return e.track(c)
 		},
 	}
-	var tripper http.RoundTripper = e.pool
+	e.tripper = e.pool
 	if o.Wrap != nil {
-		tripper = o.Wrap(tripper)
-	}
-	e.client = &http.Client{
-		Transport:     tripper,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		e.tripper = o.Wrap(e.pool)
 	}
 	return e, nil
 }
@@ -119,11 +115,18 @@ func redactURL(err error) error {
 	return err
 }
 
+// target is URL without a copy, which must not be changed.
+func (e *Endpoint) target() *url.URL {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.url
+}
+
 // URL returns the endpoint's address, where redirects have led.
 func (e *Endpoint) URL() *url.URL {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	u := *e.url
+	u := *e.url // the caller may change it
 	return &u
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ type Request struct {
 func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport.Delivery, error) {
 	target := r.URL
 	if target == nil {
-		target = e.URL()
+		target = e.target()
 	}
 	var begun atomic.Bool
 	for hops := 0; ; hops++ {
@@ -98,7 +99,7 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 		req.Body, _ = req.GetBody()
 	}
 	start := time.Now()
-	resp, err := e.client.Do(req)
+	resp, err := e.roundTrip(req)
 	switch {
 	case err != nil:
 		err = e.clean(err, req)
@@ -115,6 +116,29 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 		e.options.OnTrace(t)
 	}
 	return resp, err
+}
+
+// roundTrip does what an http.Client does that follows no redirects and has no cookies, without the copies that it
+// makes of headers for redirects.
+func (e *Endpoint) roundTrip(req *http.Request) (*http.Response, error) {
+	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		req.SetBasicAuth(u.Username(), password)
+	}
+	resp, err := e.tripper.RoundTrip(req)
+	if err != nil {
+		if wrong, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
+			err = http.ErrSchemeMismatch
+		}
+		return nil, err
+	}
+	if resp == nil {
+		return nil, errors.New("the round tripper returned neither an answer nor an error")
+	}
+	if resp.Body == nil {
+		resp.Body = http.NoBody
+	}
+	return resp, nil
 }
 
 // header returns the configured headers with the protocol's put on top. A configured header that is empty is left out.

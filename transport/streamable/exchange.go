@@ -20,7 +20,7 @@ type exchange struct {
 	ctx    context.Context // done when the exchange must end
 	cancel context.CancelCauseFunc
 	own    atomic.Bool // the answer is being read: the call's end is seen without being woken
-	undo   []func() bool
+	stream bool        // it waits on an event stream; guarded by conn.mu
 
 	lastEvent string // the id of the last event on the call's stream
 	retry     time.Duration
@@ -36,19 +36,30 @@ func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *ex
 			x.cancel(nil)
 		}
 	})
-	x.tie(c.all)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exchanges[x] = struct{}{}
+	if c.all.Err() != nil {
+		x.cancel(context.Cause(c.all))
+	}
 	return x
 }
 
-// tie ends the exchange when ctx is done.
-func (x *exchange) tie(ctx context.Context) {
-	x.undo = append(x.undo, context.AfterFunc(ctx, func() { x.cancel(context.Cause(ctx)) }))
+// streaming has the exchange end with all that wait on an event stream.
+func (x *exchange) streaming() {
+	c := x.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.stream = true
+	if c.streams.Err() != nil {
+		x.cancel(context.Cause(c.streams))
+	}
 }
 
 func (x *exchange) finish() {
-	for _, undo := range x.undo {
-		undo()
-	}
+	x.conn.mu.Lock()
+	delete(x.conn.exchanges, x)
+	x.conn.mu.Unlock()
 	x.cancel(nil)
 }
 
@@ -133,7 +144,7 @@ func (x *exchange) run() (transport.Delivery, error) {
 	}
 	switch media := httpwire.MediaOf(resp); {
 	case media == httpwire.EventStream:
-		x.tie(c.streams)
+		x.streaming()
 		x.call.Rename("SSE response")
 		return transport.MaybeDelivered, x.readStream(resp)
 	case media == httpwire.JSON:

@@ -76,7 +76,9 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 		notes:    httpwire.NewNotes(),
 		patient:  true,
 		done:     make(chan struct{}),
-		closed:   make(chan struct{}),
+
+		exchanges: map[*exchange]struct{}{},
+		closed:    make(chan struct{}),
 	}
 	c.streams, c.endStreams = context.WithCancelCause(context.Background())
 	c.all, c.endAll = context.WithCancelCause(context.Background())
@@ -98,11 +100,12 @@ type conn struct {
 
 	notes *httpwire.Notes // cancel notes
 
-	mu      sync.Mutex
-	wire    transport.Wire
-	err     error // why done is closed
-	patient bool  // nothing says yet that the server leaves streams open behind the answer
-	done    chan struct{}
+	mu        sync.Mutex
+	wire      transport.Wire
+	err       error                  // why done is closed
+	exchanges map[*exchange]struct{} // those that are under way
+	patient   bool                   // nothing says yet that the server leaves streams open behind the answer
+	done      chan struct{}
 
 	losing   sync.WaitGroup // the goroutine that ends what a lost session leaves
 	shutdown sync.Once
@@ -139,7 +142,22 @@ func (c *conn) end(cause error) (first bool) {
 	c.err = c.fail("", transport.MaybeDelivered, cause)
 	close(c.done)
 	c.endStreams(cause)
+	for x := range c.exchanges {
+		if x.stream {
+			x.cancel(cause)
+		}
+	}
 	return true
+}
+
+// cut ends all exchanges. Only the first cause counts.
+func (c *conn) cut(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endAll(cause)
+	for x := range c.exchanges {
+		x.cancel(context.Cause(c.all))
+	}
 }
 
 // lose ends the connection because the server has forgotten its session.
@@ -152,7 +170,7 @@ func (c *conn) lose() {
 	}
 	go func() {
 		defer c.losing.Done()
-		grace := time.AfterFunc(lossGrace, func() { c.endAll(cause) })
+		grace := time.AfterFunc(lossGrace, func() { c.cut(cause) })
 		defer grace.Stop()
 		c.active.Wait()
 		c.told.Do(func() { c.receiver.Closed(c.Err()) })
@@ -168,7 +186,7 @@ func (c *conn) Close(ctx context.Context) error {
 		defer close(c.closed)
 		c.end(transport.ErrClosed)
 		c.endStreams(transport.ErrClosed)
-		c.endAll(transport.ErrClosed)
+		c.cut(transport.ErrClosed)
 		c.notes.Close(ctx)
 		c.active.Wait()
 		c.losing.Wait()
