@@ -118,27 +118,45 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 	return resp, err
 }
 
-// roundTrip does what an http.Client does that follows no redirects and has no cookies, without the copies that it
-// makes of headers for redirects.
+// roundTrip does what an http.Client does that follows no redirects and has no cookies, and fails as it does, without
+// the copies that it makes of headers for redirects.
 func (e *Endpoint) roundTrip(req *http.Request) (*http.Response, error) {
 	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)
 	}
 	resp, err := e.tripper.RoundTrip(req)
-	if err != nil {
-		if wrong, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(wrong.RecordHeader[:]) == "HTTP/" {
-			err = http.ErrSchemeMismatch
-		}
+	switch wrong, ok := err.(tls.RecordHeaderError); { //nolint:errorlint // as net/http returns it
+	case ok && string(wrong.RecordHeader[:]) == "HTTP/":
+		return nil, http.ErrSchemeMismatch
+	case err != nil:
 		return nil, err
-	}
-	if resp == nil {
-		return nil, errors.New("the round tripper returned neither an answer nor an error")
-	}
-	if resp.Body == nil {
+	case resp == nil:
+		return nil, fmt.Errorf("http: RoundTripper implementation (%T) returned a nil *Response with a nil error", e.tripper)
+	case resp.Body == nil && resp.ContentLength > 0:
+		return nil, fmt.Errorf("http: RoundTripper implementation (%T) returned a *Response with content length %d but a "+
+			"nil Body", e.tripper, resp.ContentLength)
+	case resp.Body == nil:
 		resp.Body = http.NoBody
 	}
+	if location := resp.Header.Get("Location"); location != "" && redirects(resp.StatusCode) {
+		if _, err := req.URL.Parse(location); err != nil {
+			_ = resp.Body.Close()
+			//nolint:errorlint // its text counts; the url.Error in it is not the request's
+			return nil, fmt.Errorf("failed to parse Location header %q: %v", location, err)
+		}
+	}
 	return resp, nil
+}
+
+// redirects reports whether a status leads elsewhere, for an http.Client.
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
 }
 
 // header returns the configured headers with the protocol's put on top. A configured header that is empty is left out.
