@@ -120,8 +120,8 @@ func connectCheaply(tb testing.TB, events bool) *client.Client {
 
 // What a call over HTTP may allocate; about 50 are net/http's own.
 const (
-	mostForJSON   = 92
-	mostForEvents = 97
+	mostForJSON   = 88
+	mostForEvents = 93
 )
 
 func TestACallOverHTTPAllocatesLittle(t *testing.T) {

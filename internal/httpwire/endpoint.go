@@ -142,6 +142,7 @@ func (e *Endpoint) proxy(r *http.Request) (*url.URL, error) {
 type tracked struct {
 	net.Conn
 	endpoint *Endpoint
+	peek     *peek
 }
 
 func (e *Endpoint) track(c net.Conn) (net.Conn, error) {
@@ -151,7 +152,7 @@ func (e *Endpoint) track(c net.Conn) (net.Conn, error) {
 		_ = c.Close()
 		return nil, net.ErrClosed
 	}
-	t := &tracked{c, e}
+	t := &tracked{c, e, newPeek(c)}
 	e.conns[t] = struct{}{}
 	return t, nil
 }
@@ -162,7 +163,7 @@ var errStale = errors.New("the server has closed the connection")
 // Write writes to a connection that the server has not closed. A server that was restarted has closed those that were
 // idle; a request that is written to one of them is lost, and nobody could say whether it was run.
 func (t *tracked) Write(p []byte) (int, error) {
-	if closedByPeer(t.Conn) {
+	if t.peek.closedByPeer() {
 		return 0, errStale
 	}
 	return t.Conn.Write(p)

@@ -4,28 +4,46 @@ package httpwire
 
 import (
 	"net"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// closedByPeer reports whether the other side has closed a connection and everything that it sent has been read. It
-// takes nothing from the connection and does not wait.
-func closedByPeer(c net.Conn) bool {
-	raw, ok := c.(syscall.Conn)
-	if !ok {
+// A peek looks at a connection without taking anything from it. It is made once a connection, so that a look allocates
+// nothing.
+type peek struct {
+	mu     sync.Mutex
+	raw    syscall.RawConn // nil: there is nothing to look at
+	look   func(fd uintptr)
+	one    [1]byte
+	closed bool
+}
+
+func newPeek(c net.Conn) *peek {
+	p := &peek{}
+	if conn, ok := c.(syscall.Conn); ok {
+		if raw, err := conn.SyscallConn(); err == nil {
+			p.raw = raw
+		}
+	}
+	p.look = func(fd uintptr) {
+		n, _, err := unix.Recvfrom(int(fd), p.one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		p.closed = n == 0 && err == nil || err == unix.ECONNRESET
+	}
+	return p
+}
+
+// closedByPeer reports whether the other side has closed the connection and everything that it sent has been read. It
+// does not wait.
+func (p *peek) closedByPeer() bool {
+	if p.raw == nil {
 		return false
 	}
-	conn, err := raw.SyscallConn()
-	if err != nil {
-		return false
-	}
-	closed := false
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = false
 	// Control, not Read: net/http always has a Read under way.
-	err = conn.Control(func(fd uintptr) {
-		var one [1]byte
-		n, _, err := unix.Recvfrom(int(fd), one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		closed = n == 0 && err == nil || err == unix.ECONNRESET
-	})
-	return err == nil && closed
+	err := p.raw.Control(p.look)
+	return err == nil && p.closed
 }
