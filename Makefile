@@ -3,15 +3,17 @@
 SHELL     := /bin/sh
 GO        ?= go
 LINTER    := .build/golangci-lint
+BENCHSTAT := .build/benchstat
+BASELINE  := internal/bench/testdata/baseline.txt
 FUZZTIME  ?= 2m
 SOAKTIME  ?= 1m
 BENCH     ?= .
 
-.PHONY: help check fmt format vet lint test mutations interop node-servers conformance bench fuzz soak build clean
+.PHONY: help check fmt format vet lint test mutations interop node-servers conformance bench bench-baseline bench-parts fuzz soak build clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 check: format vet lint test ## Everything that a change must pass: format, vet, lint, tests with -race
 
@@ -55,8 +57,20 @@ interop/conformance/node_modules/.package-lock.json: interop/conformance/package
 	cd interop/conformance && npm ci --ignore-scripts
 	@touch $@
 
-bench: ## Benchmarks, e.g. make bench BENCH=RoundTrip
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+# Fixed settings, so that runs can be compared with each other and with the baseline.
+bench: $(BENCHSTAT) ## Benchmarks beside the limit, and against the baseline, e.g. make bench BENCH=Call
+	@echo 'commit: $(shell git describe --always --dirty)' > .build/bench.txt
+	$(GO) test -run '^$$' -bench '$(BENCH)' -count 6 -benchtime 0.2s -timeout 20m ./internal/bench >> .build/bench.txt || \
+		{ cat .build/bench.txt; exit 1; }
+	@awk -f internal/bench/ratios.awk .build/bench.txt
+	@test ! -f $(BASELINE) || $(BENCHSTAT) -ignore commit baseline=$(BASELINE) now=.build/bench.txt
+
+bench-baseline: ## Make the last run of the whole of make bench the baseline
+	@mkdir -p $(dir $(BASELINE))
+	cp .build/bench.txt $(BASELINE)
+
+bench-parts: ## The small benchmarks of single packages, e.g. make bench-parts BENCH=RoundTrip
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $$($(GO) list ./... | grep -v internal/bench)
 
 fuzz: ## Every fuzz test for FUZZTIME (2m) each
 	@grep -rHo --include='*_test.go' --exclude-dir=node_modules '^func Fuzz[A-Za-z0-9_]*' . | \
@@ -78,4 +92,8 @@ clean: ## Remove what was built and installed
 # The linter is pinned by tools/go.mod and built once for each version of that file.
 $(LINTER): tools/go.mod tools/go.sum
 	$(GO) -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(BENCHSTAT): tools/go.mod tools/go.sum
+	$(GO) -C tools build -o ../$@ golang.org/x/perf/cmd/benchstat
 	@touch $@

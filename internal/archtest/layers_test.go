@@ -34,6 +34,7 @@ var layers = []struct {
 // support lists the packages that only tests import, and which of ours they import themselves.
 var support = map[string][]string{
 	"internal/archtest":       nil,
+	"internal/bench":          nil,
 	"internal/soak":           nil,
 	"internal/proc/proctest":  {"internal/leaks"},
 	"transport/transporttest": {"jsonrpc", "transport", "internal/leaks"},
