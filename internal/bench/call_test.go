@@ -69,7 +69,7 @@ func (w workload) entry(tb testing.TB, name, address string) config.Server {
 	tb.Helper()
 	s := config.Server{Name: name, Protocol: w.era}
 	if w.carrier == "stdio" {
-		s.Command, s.Env = executable(tb), map[string]string{role: "pipe"}
+		s.Command, s.Env = executable(tb), map[string]string{role: "pipe", noDelay: noDelayValue}
 	} else {
 		s.URL = address + "/" + w.carrier
 	}
@@ -106,10 +106,9 @@ func (w workload) open(tb testing.TB, address string) operation {
 	return func(int) error { return w.call(ctx, c, tool) }
 }
 
-var arguments = json.RawMessage(`{"text":"hello"}`)
-
-// noisyArguments ask for notifications before the answer.
-var noisyArguments = json.RawMessage(`{"text":"noisy"}`)
+// The arguments are made an any once, so that this is not counted with each call. The noisy ones ask for notifications
+// before the answer.
+var arguments, noisyArguments any = json.RawMessage(`{"text":"hello"}`), json.RawMessage(`{"text":"noisy"}`)
 
 func (w workload) call(ctx context.Context, c *client.Client, tool string) error {
 	args := arguments
@@ -139,14 +138,14 @@ func (w workload) openLimit(tb testing.TB, address string) operation {
 	}
 	var line floor
 	if w.carrier == "stdio" {
-		p := newPipe(tb, w.callers)
+		p := newPipe(tb, w)
 		if w.noisy {
 			p.ready[0] = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":0,"method":"tools/call",`+
 				`"params":{"name":"text%d","arguments":%s}}`+"\n", w.size, noisyArguments)
 		}
 		line = p
 	} else {
-		h := newWeb(address+"/"+w.carrier, w.callers)
+		h := newWeb(tb, address+"/"+w.carrier, w.callers)
 		h.prepare(method, w.tool())
 		line = h
 	}

@@ -55,10 +55,10 @@ func openManyLimit(tb testing.TB, w workload, address string, n int) lines {
 	floors := make([]floor, n)
 	together(n, func(i int) {
 		if w.carrier == "stdio" {
-			floors[i] = newPipe(tb, 1)
+			floors[i] = newPipe(tb, plain)
 			return
 		}
-		h := newWeb(address+"/"+w.carrier, 1)
+		h := newWeb(tb, address+"/"+w.carrier, 1)
 		h.prepare("tools/call", w.tool())
 		floors[i] = h
 	})
@@ -184,7 +184,7 @@ func managedLimit(tb testing.TB, n int) operation {
 	tb.Helper()
 	pipes := make([]*pipe, n)
 	for i := range pipes {
-		pipes[i] = newPipe(tb, 1)
+		pipes[i] = newPipe(tb, plain)
 		tb.Cleanup(func() { _ = pipes[i].close() })
 	}
 	return allAtOnce(n, func(i int) error {

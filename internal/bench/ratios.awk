@@ -1,4 +1,5 @@
-# Prints, for each benchmark, the medians of mcpwire as multiples of those of the limit.
+# Prints, for each benchmark, mcpwire as a multiple of the limit: the median over the rounds, in each of which the two ran
+# one after the other.
 
 /^Benchmark.*client=/ {
 	name = $1
@@ -27,11 +28,16 @@ function median(key,   i, j, v, sorted) {
 	return (sorted[int((n[key] + 1) / 2)] + sorted[int(n[key] / 2) + 1]) / 2
 }
 
-function ratio(name, unit,   ours, floor) {
+function ratio(name, unit,   i, ours, floor, pair) {
 	ours = name SUBSEP "mcpwire" SUBSEP unit
 	floor = name SUBSEP "limit" SUBSEP unit
-	if (!n[ours] || !n[floor] || median(floor) == 0) return "-"
-	return sprintf("%.2f", median(ours) / median(floor))
+	pair = name SUBSEP "pair" SUBSEP unit
+	for (i = 1; i <= n[ours] && i <= n[floor]; i++) {
+		if (values[floor, i] == 0) return "-"
+		values[pair, i] = values[ours, i] / values[floor, i]
+		n[pair] = i
+	}
+	return n[pair] ? sprintf("%.2f", median(pair)) : "-"
 }
 
 # What mcpwire takes by itself, where the limit may take nothing.

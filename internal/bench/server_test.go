@@ -16,6 +16,9 @@ import (
 // role is the environment variable that makes the test binary a server: pipe or web.
 const role = "BENCH_SERVER"
 
+// noDelay keeps a race detector in a server from delaying the server's end by a second.
+const noDelay, noDelayValue = "GORACE", "atexit_sleep_ms=0"
+
 const (
 	handshake = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"quick","version":"1"}}`
 	discovery = `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},` +
@@ -24,6 +27,20 @@ const (
 	flood    = 100 // notifications before an answer
 	progress = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"still at work"}}` + "\n"
 )
+
+// toolBody is what all tools say but their names.
+const toolBody = `"title":"Search issues","description":"Searches the issues of one project with a \"field:value\" ` +
+	`query and returns the matches, newest first. Use it before an issue is made, to avoid duplicates.\nResults are ` +
+	`paged; pass the cursor that was returned to go on.","inputSchema":{` +
+	`"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{` +
+	`"project":{"type":"string","description":"Key of the project, such as CORE.","pattern":"^[A-Z]{2,10}$"},` +
+	`"query":{"type":"string","description":"What to search for.","minLength":1,"maxLength":400},` +
+	`"state":{"type":"string","enum":["open","closed","all"],"default":"open"},` +
+	`"labels":{"type":"array","items":{"type":"string"},"maxItems":10,"description":"Only issues with all of these."},` +
+	`"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},` +
+	`"cursor":{"type":"string","description":"Cursor that an earlier call returned."}},` +
+	`"required":["project","query"],"additionalProperties":false},` +
+	`"annotations":{"title":"Search issues","readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}`
 
 // playServer serves until its input ends.
 func playServer(as string) {
@@ -50,6 +67,9 @@ func (a *answerer) answer(request []byte) (pieces net.Buffers, noisy bool) {
 		what = "text" + string(after(request, `"name":"text`, `"`))
 		noisy = bytes.Contains(request, []byte(`"noisy"`))
 	}
+	if bytes.Contains(request, []byte(`/protocolVersion":"`+stateless)) {
+		what = stateless + what
+	}
 	result, ok := a.results.Load(what)
 	if !ok {
 		result = makeResult(what)
@@ -70,35 +90,43 @@ func after(text []byte, mark, ends string) []byte {
 	return rest[:end]
 }
 
+// makeResult makes the result of a method, or of a tool, which may follow the era that sessions came before.
 func makeResult(what string) []byte {
+	what, modern := strings.CutPrefix(what, stateless)
+	members := ""
+	if modern {
+		members = `"resultType":"complete",`
+	}
 	switch what {
 	case "initialize":
 		return []byte(handshake)
 	case "server/discover":
 		return []byte(discovery)
 	case "tools/list":
-		return makeList()
+		if modern {
+			members += `"ttlMs":0,"cacheScope":"private",`
+		}
+		return makeList(members)
 	}
 	size, _ := strconv.Atoi(strings.TrimPrefix(what, "text")) // of a ping there is none
-	return fmt.Appendf(nil, `{"resultType":"complete","content":[{"type":"text","text":%q}]}`, makeText(size))
+	return fmt.Appendf(nil, `{%s"content":[{"type":"text","text":%q}]}`, members, makeText(size))
 }
 
-// makeText is prose with a line's end now and then, which JSON has to escape.
+// makeText makes the lines of a log, with the quotes, line ends and characters beyond ASCII that the output of tools has.
 func makeText(size int) string {
-	return strings.Repeat("What a tool has found out is written here, in lines of ordinary length.\n", size/72+1)[:size]
+	const line = `2026-07-28T12:00:00Z INFO worker-07 has done "GET /v1/items?id=42" in 3 ms → ok` + "\n"
+	return strings.Repeat(line, size/len(line)) + strings.Repeat("It has been done. ", 5)[:size%len(line)]
 }
 
-func makeList() []byte {
+// makeList makes tools of about 1 KiB each.
+func makeList(members string) []byte {
 	var list bytes.Buffer
-	list.WriteString(`{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[`)
+	list.WriteString(`{` + members + `"tools":[`)
 	for i := range listed {
 		if i > 0 {
 			list.WriteByte(',')
 		}
-		fmt.Fprintf(&list, `{"name":"tool%d","title":"Tool %d","description":"Looks for what is asked, and tells where it stands.",`+
-			`"inputSchema":{"type":"object","properties":{"query":{"type":"string","description":"what to look for"},`+
-			`"limit":{"type":"integer","minimum":1,"maximum":100}},"required":["query"]},`+
-			`"annotations":{"readOnlyHint":true}}`, i, i)
+		fmt.Fprintf(&list, `{"name":"search_%d",%s}`, i, toolBody)
 	}
 	list.WriteString(`]}`)
 	return list.Bytes()
@@ -158,6 +186,11 @@ func (a *answerer) serve(out http.ResponseWriter, r *http.Request) {
 		pieces = append(append(net.Buffers{[]byte("event: message\ndata: ")}, pieces...), []byte("\n"))
 	default:
 		out.Header().Set("Content-Type", "application/json")
+		size := 0
+		for _, piece := range pieces {
+			size += len(piece)
+		}
+		out.Header().Set("Content-Length", strconv.Itoa(size))
 	}
 	for _, piece := range pieces {
 		_, _ = out.Write(piece) // the client may have gone
