@@ -18,9 +18,9 @@ const (
 	stderrWait  = 100 * time.Millisecond // how long an exit waits for the end of standard error
 )
 
-// A conn is one running server. Two goroutines belong to it, beside that of the process: one reads each of the two output
-// pipes until the process has gone. A third writes while the server takes its time to read, and supervise sees to the
-// end, from when it begins.
+// A conn is one running server. Two goroutines belong to it, beside that of the process: one reads each of the two
+// output pipes until the process has gone. A third writes while the server takes its time to read, and supervise sees
+// to the end, from when it begins.
 type conn struct {
 	options *Options
 	proc    *proc.Process
