@@ -98,7 +98,17 @@ func (r *Reader) Next() ([]byte, error) {
 
 // Buffered reports whether Next can return something without reading.
 func (r *Reader) Buffered() bool {
-	return r.err != nil || bytes.IndexByte(r.buf[r.searched:r.end], '\n') >= 0
+	for {
+		i := bytes.IndexByte(r.buf[r.searched:r.end], '\n')
+		if i < 0 {
+			return r.err != nil
+		}
+		if r.long != nil || !blank(r.cut(r.searched+i)) {
+			return true
+		}
+		r.start = r.searched + i + 1
+		r.searched = r.start
+	}
 }
 
 // paused reports whether reading is paused, once for each time.

@@ -112,6 +112,43 @@ func TestAnUnfinishedLineBeforeAFailureIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestWhatIsBufferedNeedsNoRead(t *testing.T) {
+	for in, want := range map[string]int{
+		"{1}\n":               0,
+		"{1}\n{2":             0,
+		"{1}\n\n":             0,
+		"{1}\n \r\n\t\n":      0,
+		"{1}\n{2}\n":          1,
+		"{1}\n\n\n{2}\n\r\n":  1,
+		"{1}\n{2}\n\n{3}\n{4": 2,
+	} {
+		reads := 0
+		r := ndjson.NewReader(readerFunc(func(p []byte) (int, error) {
+			if reads++; reads > 1 {
+				return 0, ndjson.ErrPaused
+			}
+			return copy(p, in), nil
+		}), 0)
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for r.Buffered() {
+			if _, err := r.Next(); err != nil {
+				t.Errorf("%q: %v", in, err)
+			}
+			got++
+		}
+		if got != want || reads != 1 {
+			t.Errorf("%q: got %d more lines with %d reads", in, got, reads)
+		}
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
 func TestAReaderThatNeverReadsIsAnError(t *testing.T) {
 	if _, err := ndjson.NewReader(nothing{}, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("got %v", err)

@@ -44,16 +44,18 @@ func newReader(s *source, limit int, r transport.Receiver, onNoise func([]byte),
 // lead reads until the call has ended or the lead is recalled. The caller has taken the lead from turn.
 func (r *reader) lead(ctx context.Context, call *transport.Call) {
 	r.turns.Add(1)
+	defer func() { // even if a callback of the host has panicked
+		if r.ended {
+			r.recalled.Store(true)
+		}
+		r.pass()
+	}()
 	for !call.Over() && ctx.Err() == nil && r.next() == nil {
 		continue
 	}
 	for !r.ended && r.lines.Buffered() && r.next() == nil { // what has come already is not left to the next one
 		continue
 	}
-	if r.ended {
-		r.recalled.Store(true)
-	}
-	r.pass()
 }
 
 // pass gives the lead away.
@@ -82,8 +84,8 @@ func (r *reader) run() {
 	}
 }
 
-// readUntilWanted reads with the lead, until a message has come after a call has begun to wait: then callers are likely
-// to come, if there are none. It reports false at the end of the stream.
+// readUntilWanted reads with the lead, until a message has come after a call has begun to wait, and all that came with
+// it: then callers are likely to come, if there are none. It reports false at the end of the stream.
 func (r *reader) readUntilWanted() bool {
 	waits := r.waits.Load()
 	for !r.ended {
@@ -96,7 +98,7 @@ func (r *reader) readUntilWanted() bool {
 		switch err := r.next(); {
 		case errors.Is(err, ndjson.ErrPaused):
 			r.resume()
-		case err == nil && r.source.pausable && r.waits.Load() != waits:
+		case err == nil && r.source.pausable && r.waits.Load() != waits && !r.lines.Buffered():
 			return true
 		}
 	}
