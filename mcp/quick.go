@@ -82,16 +82,15 @@ func quickTools(c *jsonscan.Cursor, tools *[]Tool, size int) bool {
 	}
 	*tools = []Tool{}
 	schemas := raws{total: size}
-	var before jsonscan.Cursor
 	c.Array()
 	for c.Next() {
-		before = *c
+		before, saved := *c, schemas
 		*tools = append(*tools, Tool{})
 		tool := &(*tools)[len(*tools)-1]
 		if quickTool(c, tool, &schemas) {
 			continue
 		}
-		*c, *tool = before, Tool{}
+		*c, *tool, schemas = before, Tool{}, saved
 		if text := c.Raw(); !c.Good() || text[0] != '{' || Decode(text, tool) != nil {
 			return false
 		}
@@ -197,7 +196,8 @@ func (r *raws) take(c *jsonscan.Cursor) json.RawMessage {
 	case r == nil || len(value) > rawsPiece/8:
 		return append(json.RawMessage(nil), value...)
 	case len(value) > len(r.free):
-		r.free = make([]byte, min(rawsPiece, max(r.total, len(value))))
+		most := min(rawsPiece, r.total, 16*len(value)) // most of what may come may be something else
+		r.free = make([]byte, max(most, len(value)))
 	}
 	r.total -= len(value)
 	n := copy(r.free, value)

@@ -29,10 +29,11 @@ var bom = []byte("\xef\xbb\xbf")
 // A Reader reads lines. Lines end with LF; one CR before it is taken off, and a byte order mark at the very start of
 // the stream is skipped. The last line needs no LF. Lines that hold nothing but JSON's white space are left out.
 //
-// While a line grows its buffer grows fourfold, from 1 MiB on twofold, so that for a moment up to two or four times the
-// line is held; between lines at most 64 KiB are. A line that is at least an eighth of the last big one gets a buffer
-// of that one's size next, since servers that send something big tend to send the like again. A Reader is for one
-// goroutine.
+// While a line grows its buffer grows fourfold, from 1 MiB on twofold, and the line may end up in a buffer of as many
+// times its size; between lines at most 64 KiB are held. A line that has reached an eighth of what the last big one
+// needed gets as much, since servers that send something big tend to send the like again.
+//
+// A Reader is for one goroutine.
 type Reader struct {
 	src   io.Reader
 	limit int
@@ -185,9 +186,10 @@ func (r *Reader) grown(size int) int {
 	most := r.limit + 2 + fullBuffer
 	next := 2 * size
 	switch {
-	case r.lastBig > size && r.lastBig/8 <= size:
+	case size < fullBuffer/2:
+	case r.lastBig >= size+size/2 && r.lastBig/8 <= size:
 		next = r.lastBig
-	case size < fastGrowth && size >= fullBuffer/2:
+	case size < fastGrowth:
 		next = 4 * size
 	}
 	if next < most-most/8 {
@@ -199,7 +201,9 @@ func (r *Reader) grown(size int) int {
 // giveBack lets go of a buffer that had to grow, once its line has been handed out.
 func (r *Reader) giveBack() {
 	if len(r.buf) > fullBuffer && r.start > 0 && r.end-r.start <= fullBuffer {
-		r.lastBig = r.start + r.start/16 + leastRead
+		if r.long == nil {
+			r.lastBig = r.start + r.start/16 + leastRead
+		}
 		r.move(make([]byte, fullBuffer))
 	}
 }

@@ -190,6 +190,33 @@ func TestTheLastStepToTheCapIsNotTakenByItself(t *testing.T) {
 	}
 }
 
+func TestALineIsReadIntoWhatTheOneBeforeNeeded(t *testing.T) {
+	const mib = 1 << 20
+	stream := func(sizes ...int) (allocated []uint64) {
+		var text strings.Builder
+		for _, size := range sizes {
+			text.WriteString(strings.Repeat("x", size) + "\n")
+		}
+		r := ndjson.NewReader(strings.NewReader(text.String()), 0)
+		for range sizes {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			allocated = append(allocated, (after.TotalAlloc-before.TotalAlloc)/1024)
+		}
+		return allocated
+	}
+	if got := stream(mib, mib, mib); got[0] > 6*1024 || got[1] > 1600 || got[2] > 1600 {
+		t.Errorf("lines of 1 MiB took %d KiB", got)
+	}
+	if got := stream(16*mib, mib, 100, 100); got[1] > 6*1024 || got[2] > 200 || got[3] > 1 {
+		t.Errorf("a line of 16 MiB, one of 1 MiB and short ones took %d KiB", got)
+	}
+}
+
 func TestMemoryIsBoundedWhileALongLineIsSkipped(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
