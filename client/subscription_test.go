@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,10 +22,10 @@ import (
 func listens(opened chan<- jsonrpc.ID) (*fake, func(format string, args ...any)) {
 	f := newer(map[string]func(jsonrpc.Message) string{"subscriptions/listen": silence})
 	var mu sync.Mutex
-	var server *transporttest.Server
+	var server atomic.Pointer[transporttest.Server]
 	f.hook = func(s *transporttest.Server, text []byte) {
 		mu.Lock()
-		server = s
+		server.Store(s)
 		mu.Unlock()
 		m, _ := jsonrpc.Parse(text)
 		if m.Method != "subscriptions/listen" {
@@ -37,7 +38,7 @@ func listens(opened chan<- jsonrpc.ID) (*fake, func(format string, args ...any))
 	return f, func(format string, args ...any) {
 		mu.Lock()
 		defer mu.Unlock()
-		server.Write(fmt.Appendf(nil, format, args...))
+		server.Load().Write(fmt.Appendf(nil, format, args...))
 	}
 }
 
@@ -124,8 +125,8 @@ func TestAWatchInASessionSubscribesAndUnsubscribes(t *testing.T) {
 				"resources/subscribe": always(`{}`), "resources/unsubscribe": always(`{}`),
 			},
 		}
-		var server *transporttest.Server
-		f.hook = func(s *transporttest.Server, _ []byte) { server = s }
+		var server atomic.Pointer[transporttest.Server]
+		f.hook = func(s *transporttest.Server, _ []byte) { server.Store(s) }
 		c := connect(t, f, client.Options{})
 		defer closeClient(t, c)
 		filter := mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"x:1", "x:2"}}
@@ -142,7 +143,7 @@ func TestAWatchInASessionSubscribesAndUnsubscribes(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:3"}}`,
 			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`,
 		} {
-			server.Write([]byte(text))
+			server.Load().Write([]byte(text))
 		}
 		if a, b := <-w.Changes, <-w.Changes; a.URI != "x:1" || b.Method != mcp.NotificationToolsChanged {
 			t.Errorf("got %+v and %+v", a, b)
@@ -202,16 +203,16 @@ func TestASubscriptionHearsOfSubResourcesAndOfNothingElse(t *testing.T) {
 		{"file:///dir", true}, {"file:///dir/a.txt", true}, {"file:///dir2", false}, {"file:///", false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var server *transporttest.Server
+			var server atomic.Pointer[transporttest.Server]
 			f := &fake{answers: map[string]func(jsonrpc.Message) string{"resources/subscribe": always(`{}`), "ping": always(`{}`)}}
-			f.hook = func(s *transporttest.Server, _ []byte) { server = s }
+			f.hook = func(s *transporttest.Server, _ []byte) { server.Store(s) }
 			c := connect(t, f, client.Options{})
 			defer closeClient(t, c)
 			w, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ResourceSubscriptions: []string{"file:///dir"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			server.Write(fmt.Appendf(nil,
+			server.Load().Write(fmt.Appendf(nil,
 				`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, row.told))
 			synctest.Wait()
 			select {
@@ -230,9 +231,9 @@ func TestASubscriptionHearsOfSubResourcesAndOfNothingElse(t *testing.T) {
 
 func TestChangesOfListsAreOneWhateverComesWithThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var server *transporttest.Server
+		var server atomic.Pointer[transporttest.Server]
 		f := &fake{answers: map[string]func(jsonrpc.Message) string{}}
-		f.hook = func(s *transporttest.Server, _ []byte) { server = s }
+		f.hook = func(s *transporttest.Server, _ []byte) { server.Store(s) }
 		c := connect(t, f, client.Options{})
 		defer closeClient(t, c)
 		w, err := c.Watch(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true})
@@ -240,7 +241,7 @@ func TestChangesOfListsAreOneWhateverComesWithThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 1000 {
-			server.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"uri":"%d"}}`, i))
+			server.Load().Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"uri":"%d"}}`, i))
 		}
 		synctest.Wait()
 		heard := 0
