@@ -43,7 +43,8 @@ func walk[T any](ctx context.Context, c *Client, of listing[T]) ([]T, error) {
 		ctx = bounded
 	}
 	var all []T
-	names, cursors := map[string]bool{}, map[string]bool{}
+	var names map[string]bool
+	cursors := map[string]bool{}
 	var cursor *string
 	var twice string
 	warned := false
@@ -69,6 +70,9 @@ func walk[T any](ctx context.Context, c *Client, of listing[T]) ([]T, error) {
 			return nil, nil
 		default:
 			return nil, c.named(err)
+		}
+		if names == nil {
+			names = make(map[string]bool, len(p.items))
 		}
 		all, twice = appendNew(all, p.items, names, of.key)
 		if twice != "" && !warned {
@@ -118,7 +122,11 @@ func (c *Client) named(err error) error {
 
 // appendNew appends the items that are new, and returns the key of one that is not, if there are any.
 func appendNew[T any](all, items []T, seen map[string]bool, key func(*T) string) (more []T, twice string) {
-	all = slices.Grow(all, len(items))
+	if len(all) == 0 && len(items) > 0 {
+		all = items[:0] // what is new moves to the front
+	} else {
+		all = slices.Grow(all, len(items))
+	}
 	for i := range items {
 		k := key(&items[i])
 		if seen[k] {

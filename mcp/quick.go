@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 
 	"mcpwire/internal/jsonscan"
 )
@@ -44,7 +45,8 @@ func QuickCallToolResult(data []byte, result *CallToolResult) bool {
 }
 
 // QuickListToolsResult is to ListToolsResult what QuickCallToolResult is to CallToolResult. It reads the tools and the
-// cursor, and passes over the other members. Schemas of several tools may share one piece of memory of up to 64 KiB.
+// cursor, and passes over the other members. Tools that stand beside each other may share pieces of memory, of up to
+// 64 KiB for schemas, 16 KiB for texts and 2 KiB for annotations.
 func QuickListToolsResult(data []byte, result *ListToolsResult) bool {
 	c := jsonscan.NewCursor(data)
 	var once members
@@ -81,16 +83,16 @@ func quickTools(c *jsonscan.Cursor, tools *[]Tool, size int) bool {
 		return true
 	}
 	*tools = []Tool{}
-	schemas := raws{total: size}
+	from := toolMemory{schemas: raws{total: size}}
 	c.Array()
 	for c.Next() {
-		before, saved := *c, schemas
-		*tools = append(*tools, Tool{})
+		before, saved := *c, from.schemas
+		*tools = append(moreTools(*tools, size, c.Left()), Tool{})
 		tool := &(*tools)[len(*tools)-1]
-		if quickTool(c, tool, &schemas) {
+		if quickTool(c, tool, &from) {
 			continue
 		}
-		*c, *tool, schemas = before, Tool{}, saved
+		*c, *tool, from.schemas = before, Tool{}, saved
 		if text := c.Raw(); !c.Good() || text[0] != '{' || Decode(text, tool) != nil {
 			return false
 		}
@@ -98,7 +100,44 @@ func quickTools(c *jsonscan.Cursor, tools *[]Tool, size int) bool {
 	return c.Good()
 }
 
-func quickTool(c *jsonscan.Cursor, tool *Tool, schemas *raws) bool {
+const (
+	// leastTool is what a tool takes in a list at least, in bytes, if it is to be of use: a guess gets no list much more
+	// memory than it has text.
+	leastTool = 128
+	seenTools = 64 // after so many tools the length of the others is guessed
+)
+
+// moreTools makes room for one tool more. Once it has seen some it does so for as many as are likely to come.
+func moreTools(tools []Tool, size, left int) []Tool {
+	n := len(tools)
+	switch {
+	case n < cap(tools):
+		return tools
+	case n < seenTools:
+		return slices.Grow(tools, min(3*n+1, 1+left/leastTool))
+	}
+	each := max(leastTool, (size-left)/n)
+	return slices.Grow(tools, max(n/4, 1+left/each))
+}
+
+// toolMemory is what tools of one list share.
+type toolMemory struct {
+	schemas raws
+	texts   jsonscan.Texts
+	hints   []hints
+}
+
+// hints are annotations, and what they point to.
+type hints struct {
+	ToolAnnotations
+
+	readOnly, destructive, idempotent, openWorld bool
+}
+
+// hintsPiece is how many annotations share a piece of memory.
+const hintsPiece = 32
+
+func quickTool(c *jsonscan.Cursor, tool *Tool, from *toolMemory) bool {
 	var once members
 	c.Object()
 	for {
@@ -110,24 +149,24 @@ func quickTool(c *jsonscan.Cursor, tool *Tool, schemas *raws) bool {
 		switch string(key) {
 		case "name":
 			known = once.add(0)
-			tool.Name = c.Text()
+			tool.Name = c.TextIn(&from.texts)
 		case "title":
 			known = once.add(1)
-			tool.Title = c.Text()
+			tool.Title = c.TextIn(&from.texts)
 		case "description":
 			known = once.add(2)
-			tool.Description = c.Text()
+			tool.Description = c.TextIn(&from.texts)
 		case "inputSchema":
 			known = once.add(3)
-			tool.InputSchema = schemas.take(c)
+			tool.InputSchema = from.schemas.take(c)
 		case "outputSchema":
 			known = once.add(4)
-			tool.OutputSchema = schemas.take(c)
+			tool.OutputSchema = from.schemas.take(c)
 		case "annotations":
-			known = once.add(5) && quickToolAnnotations(c, tool)
+			known = once.add(5) && quickToolAnnotations(c, tool, from)
 		case "_meta":
 			known = once.add(6)
-			tool.Meta = schemas.take(c)
+			tool.Meta = from.schemas.take(c)
 		}
 		if !known {
 			return false
@@ -139,13 +178,12 @@ func quickTool(c *jsonscan.Cursor, tool *Tool, schemas *raws) bool {
 	return c.Good()
 }
 
-func quickToolAnnotations(c *jsonscan.Cursor, tool *Tool) bool {
-	var hints struct {
-		ToolAnnotations
-
-		readOnly, destructive, idempotent, openWorld bool
+func quickToolAnnotations(c *jsonscan.Cursor, tool *Tool, from *toolMemory) bool {
+	if len(from.hints) == cap(from.hints) { // the first few are not shared, since there may be no more
+		from.hints = make([]hints, 0, min(hintsPiece, 2*cap(from.hints)+1))
 	}
-	all := &hints // one piece of memory
+	from.hints = append(from.hints, hints{})
+	all := &from.hints[len(from.hints)-1]
 	var once members
 	c.Object()
 	for {
@@ -158,7 +196,7 @@ func quickToolAnnotations(c *jsonscan.Cursor, tool *Tool) bool {
 		switch string(key) {
 		case "title":
 			known = once.add(0)
-			all.Title = c.Text()
+			all.Title = c.TextIn(&from.texts)
 		case "readOnlyHint":
 			known = once.add(1)
 			all.readOnly, all.ReadOnlyHint = c.Bool(), &all.readOnly

@@ -2,7 +2,9 @@ package mcp_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"mcpwire/mcp"
@@ -34,15 +36,26 @@ var quickSeeds = []string{
 	`{"tools":[{"name":"a","name":"b"}],"nextCursor":"x"}`,
 	`{"tools":[],"tools":null,"ttlMs":5}`,
 	`{"tools":[{"name":1}],"nextCursor":2}`,
+	`{"c\u006fntent":[{"type":"text","text":"a"}],"content":[]}`,
+	`{"t\u006fols":[{"name":"a"}],"tools":[],"next\u0043ursor":"x"}`,
+	`{"tools":[{"name":"a","annotations":{"destructiveHint":true,"idempotentHint":false}},{"annotations":{"title":"a\n"}}]}`,
+	`{"content":[{},{"type":""},{"type":"","text":"a"},{"type":"text"}]}`,
+	`{"tools":[{"name":"a","description":"` + strings.Repeat(`seven\n`, 200) + `"},{"name":"` + strings.Repeat("a", 3000) + `"}]}`,
+	`{"content":[{"type":"text","text":"` + strings.Repeat(`seven\n`, 600) + `"},{"type":"text","text":"\u0041"}]}`,
 	`[]`, `null`, `{`, `{}`, `"x`, `{"a":{}`,
 }
 
-// addQuickSeeds adds texts in each of which one byte more has been taken off, since what is cut short is no JSON.
+// addQuickSeeds adds the texts, and of each its first half, since what is cut short is no JSON.
 func addQuickSeeds(f *testing.F) {
 	f.Helper()
 	for _, text := range quickSeeds {
 		f.Add([]byte(text))
 		f.Add([]byte(text[:len(text)/2]))
+	}
+	for _, texts := range []map[string]string{quickly, quicklyListed} {
+		for _, text := range texts {
+			f.Add([]byte(text))
+		}
 	}
 }
 
@@ -81,7 +94,10 @@ func FuzzTheQuickWayReadsListsAsTheGeneralOne(f *testing.F) {
 			t.Errorf("quick   %+v\ngeneral %+v, %v", quick, general, err)
 		}
 		for i := range quick.Tools { // what shares memory must not be reached from what it shares it with
-			_ = append(quick.Tools[i].InputSchema, "scribbled over what comes next"...)
+			tool := &quick.Tools[i]
+			for _, raw := range []json.RawMessage{tool.InputSchema, tool.OutputSchema, tool.Meta} {
+				_ = append(raw, "scribbled over what comes next"...)
+			}
 		}
 		if !reflect.DeepEqual(quick.Tools, general.Tools) {
 			t.Errorf("a schema can reach the next one: %+v", quick.Tools)

@@ -27,6 +27,9 @@ func (c *Cursor) Good() bool { return !c.bad }
 // Ended reports whether nothing but white space follows, and all was as expected.
 func (c *Cursor) Ended() bool { return !c.bad && Space(c.b, c.i) == len(c.b) }
 
+// Left returns how many bytes of the text have not been read.
+func (c *Cursor) Left() int { return len(c.b) - c.i }
+
 // Kind returns the first byte of the value that comes next, 0 if there is none.
 func (c *Cursor) Kind() byte {
 	if c.bad || c.i >= len(c.b) {
@@ -124,20 +127,68 @@ func (c *Cursor) Bool() bool {
 
 // Text reads a string. It shares no memory with the text.
 func (c *Cursor) Text() string {
+	text, ok := unescape(c.inner())
+	c.bad = c.bad || !ok
+	return text
+}
+
+// TextIn reads a string into memory that it may share with others.
+func (c *Cursor) TextIn(shared *Texts) string {
+	inner := c.inner()
+	if len(inner) > unescapePiece/2 {
+		text, ok := unescape(inner)
+		c.bad = c.bad || !ok
+		return text
+	}
+	if valid(inner) == len(inner) {
+		return shared.add(inner)
+	}
+	var piece [unescapePiece]byte
+	n, read := unescapeInto(&piece, inner)
+	if c.bad = c.bad || read < len(inner); c.bad {
+		return ""
+	}
+	return shared.add(piece[:n])
+}
+
+// inner passes over a string and returns what stands between its quotes.
+func (c *Cursor) inner() []byte {
 	if c.Kind() != '"' {
 		c.bad = true
-		return ""
+		return nil
 	}
 	end, err := String(c.b, c.i)
 	if err != nil {
 		c.bad = true
-		return ""
+		return nil
 	}
 	inner := c.b[c.i+1 : end-1]
 	c.i = end
-	text, ok := unescape(inner)
-	c.bad = !ok
-	return text
+	return inner
+}
+
+// textsPiece is how much memory texts share at most, in bytes: so much is kept alive by any one of them.
+const textsPiece = 16 << 10
+
+// Texts is memory that strings share. The zero value is empty and may not be copied after its first use.
+type Texts struct {
+	piece strings.Builder
+	next  int // the size of the next piece
+}
+
+// add returns b as a string.
+func (t *Texts) add(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > t.piece.Cap()-t.piece.Len() {
+		t.piece = strings.Builder{}
+		t.piece.Grow(max(t.next, len(b)))
+		t.next = min(textsPiece, 2*t.piece.Cap())
+	}
+	start := t.piece.Len()
+	t.piece.Write(b)
+	return t.piece.String()[start:]
 }
 
 // unescape returns the value of what stands between a string's quotes, in memory of its own that is filled once. It
