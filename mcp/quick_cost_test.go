@@ -73,15 +73,47 @@ func TestAListOfToolsAllocatesLittle(t *testing.T) {
 			t.Fatalf("%d tools are read", len(result.Tools))
 		}
 	}
-	const runs = 10
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	allocations := testing.AllocsPerRun(runs, run)
-	runtime.ReadMemStats(&after)
-	size := float64(after.TotalAlloc-before.TotalAlloc) / (runs + 1) / float64(len(text))
+	allocations, size := cost(run)
+	size /= float64(len(text))
 	t.Logf("%v allocations, %.2f bytes a byte", allocations, size)
 	if allocations > 135 || size > 1.5 {
 		t.Errorf("a list of 1,000 tools takes %v allocations and %.2f bytes for each of its own", allocations, size)
+	}
+}
+
+// cost returns how often and how much a function allocates.
+func cost(run func()) (allocations, size float64) {
+	const runs = 10
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	allocations = testing.AllocsPerRun(runs, run)
+	runtime.ReadMemStats(&after)
+	return allocations, float64(after.TotalAlloc-before.TotalAlloc) / (runs + 1)
+}
+
+func TestTextsAllocateLittleMoreThanTheyTake(t *testing.T) {
+	const text = `{"type":"text","text":"%s"}`
+	long := strings.Repeat(`2026-07-28 a line with \"quotes\" that is much like a line of a log →\n`, 2000)
+	for name, row := range map[string]struct {
+		result string
+		most   float64
+	}{
+		"one":                {fmt.Sprintf(text, long), 1.1},
+		"one of many quotes": {fmt.Sprintf(text, strings.Repeat(`\"a\"`, 20_000)), 1.8},
+		"a short one too":    {fmt.Sprintf(text+","+text, "short", long), 1.1},
+		"many":               {strings.Repeat(fmt.Sprintf(text, long)+",", 40) + fmt.Sprintf(text, long), 2.2},
+	} {
+		data := []byte(`{"content":[` + row.result + `]}`)
+		var result mcp.CallToolResult
+		_, size := cost(func() {
+			result = mcp.CallToolResult{}
+			if !mcp.QuickCallToolResult(data, &result) {
+				t.Error("it is read the general way")
+			}
+		})
+		if size /= float64(len(data)); size > row.most {
+			t.Errorf("%s: %.2f bytes are allocated for each byte of the result, more than %v", name, size, row.most)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package jsonscan
 
 import (
+	"bytes"
+	"errors"
 	"math/bits"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ type Cursor struct {
 	depth int
 	first bool // the next member or element is the first of its object or array
 	bad   bool
+	many  bool // a long string was not most of the text
 }
 
 // NewCursor returns a Cursor before the value that is the whole of b.
@@ -125,16 +128,58 @@ func (c *Cursor) Bool() bool {
 	return false
 }
 
+var errString = errors.New("not a string")
+
+// longText is the size in bytes from which a string is unescaped without a look at where it ends.
+const longText = 64 << 10
+
 // Text reads a string. It shares no memory with the text.
 func (c *Cursor) Text() string {
-	text, ok := unescape(c.inner())
-	c.bad = c.bad || !ok
+	near := c.b
+	if !c.many && len(c.b)-c.i > longText {
+		near = c.b[:c.i+longText]
+	}
+	inner, err := c.inner(near)
+	if errors.Is(err, errEnd) && len(near) < len(c.b) {
+		return c.longText()
+	}
+	text, ok := unescape(inner)
+	c.bad = c.bad || err != nil || !ok
 	return text
+}
+
+// longText reads a string that is likely to be most of what is left. If it proves not to be, others are not read so.
+func (c *Cursor) longText() string {
+	var text strings.Builder
+	text.Grow(len(c.b) - c.i)
+	var piece [unescapePiece]byte
+	i := c.i + 1
+	for {
+		n, read := unescapeInto(&piece, c.b[i:])
+		text.Write(piece[:n])
+		i += read
+		if i < len(c.b) && c.b[i] == '"' {
+			break
+		}
+		if read == 0 {
+			c.bad = true
+			return ""
+		}
+	}
+	c.i = i + 1
+	if text.Len() < text.Cap()-text.Cap()/8 {
+		c.many = true
+		return strings.Clone(text.String())
+	}
+	return text.String()
 }
 
 // TextIn reads a string into memory that it may share with others.
 func (c *Cursor) TextIn(shared *Texts) string {
-	inner := c.inner()
+	inner, err := c.inner(c.b)
+	if c.bad = c.bad || err != nil; c.bad {
+		return ""
+	}
 	if len(inner) > unescapePiece/2 {
 		text, ok := unescape(inner)
 		c.bad = c.bad || !ok
@@ -151,20 +196,19 @@ func (c *Cursor) TextIn(shared *Texts) string {
 	return shared.add(piece[:n])
 }
 
-// inner passes over a string and returns what stands between its quotes.
-func (c *Cursor) inner() []byte {
+// inner passes over a string that ends within near, the text or the first part of it, and returns what stands between
+// the quotes.
+func (c *Cursor) inner(near []byte) ([]byte, error) {
 	if c.Kind() != '"' {
-		c.bad = true
-		return nil
+		return nil, errString
 	}
-	end, err := String(c.b, c.i)
+	end, err := String(near, c.i)
 	if err != nil {
-		c.bad = true
-		return nil
+		return nil, err
 	}
-	inner := c.b[c.i+1 : end-1]
+	inner := near[c.i+1 : end-1]
 	c.i = end
-	return inner
+	return inner, nil
 }
 
 // textsPiece is how much memory texts share at most, in bytes: so much is kept alive by any one of them.
@@ -201,8 +245,9 @@ func unescape(inner []byte) (string, bool) {
 	if inner[i] != '\\' {
 		return "", false
 	}
+	room := len(inner) - bytes.Count(inner[i:], []byte{'\\'})/2 // a backslash may stand for itself
 	var text strings.Builder
-	text.Grow(len(inner))
+	text.Grow(room)
 	text.Write(inner[:i])
 	var piece [unescapePiece]byte
 	for i < len(inner) {
@@ -213,7 +258,7 @@ func unescape(inner []byte) (string, bool) {
 		text.Write(piece[:n])
 		i += read
 	}
-	if text.Len() < text.Cap()/2 {
+	if text.Len() < room-room/8 {
 		return strings.Clone(text.String()), true
 	}
 	return text.String(), true
@@ -222,14 +267,14 @@ func unescape(inner []byte) (string, bool) {
 // unescapePiece is how much is unescaped at once, in bytes: a piece stays in the processor's nearest cache.
 const unescapePiece = 2 << 10
 
-// unescapeInto unescapes as much of b as there is room for. It returns how much it has written and read, 0 for what
-// unescape fails for.
+// unescapeInto unescapes as much of b as there is room for, up to a quote. It returns how much it has written and read,
+// 0 at once for what unescape fails for and for control characters.
 func unescapeInto(piece *[unescapePiece]byte, b []byte) (n, i int) {
 	for i < len(b) && n <= len(piece)-8 {
 		if len(b)-i >= 8 {
 			word := load(b[i:])
 			store(piece[n:], word) // what is not plain is written over
-			found := word&highBits | equal(word, '\\')
+			found := (ofNote(word) | word) & highBits
 			plain := min(8, bits.TrailingZeros64(found)/8)
 			n += plain
 			i += plain
@@ -238,6 +283,8 @@ func unescapeInto(piece *[unescapePiece]byte, b []byte) (n, i int) {
 			}
 		}
 		switch char := b[i]; {
+		case char == '"':
+			return n, i
 		case char == '\\':
 			r, size := escaped(b[i:])
 			if size == 0 {
@@ -250,6 +297,8 @@ func unescapeInto(piece *[unescapePiece]byte, b []byte) (n, i int) {
 				n += utf8.EncodeRune(piece[n:], r)
 			}
 			i += size
+		case char < ' ':
+			return 0, 0
 		case char < utf8.RuneSelf:
 			piece[n] = char
 			n++

@@ -11,6 +11,9 @@ import (
 	"mcpwire/internal/jsonscan"
 )
 
+// long is longer than what a Cursor looks at before it takes a string for most of the text.
+var long = strings.Repeat(`{\"a\":\t1} → `, 6000)
+
 func FuzzTextsAreReadAsByTheGeneralDecoder(f *testing.F) {
 	for _, inner := range []string{
 		"", "plain", `\"quoted\"\n→ \\ \/ \b\f\r\t`, `\u00e9\u00E9\ud83d\ude00`, `\ud83d`, `\ud83dx`, `\udc00`, `\ud83d\u0041`,
@@ -18,6 +21,8 @@ func FuzzTextsAreReadAsByTheGeneralDecoder(f *testing.F) {
 		"\xed\xa0\x80", "\xf4\x90\x80\x80", "\x7f\x80",
 	} {
 		f.Add([]byte(`"` + inner + `"`))
+		f.Add([]byte(`"` + long + inner + `"`))
+		f.Add([]byte(`"` + inner + long))
 	}
 	f.Fuzz(func(t *testing.T, quoted []byte) {
 		want, wantErr := jsontext.AppendUnquote(nil, quoted)
@@ -79,6 +84,21 @@ func FuzzStringsEndWhereTheyDoByteForByte(f *testing.F) {
 			t.Errorf("%q from %d: got %d, %v, want %d, %t", b, at, end, err, i, ok)
 		}
 	})
+}
+
+func TestSeveralLongTextsAreReadOneAfterTheOther(t *testing.T) {
+	quoted := `"` + long + `"`
+	c := jsonscan.NewCursor([]byte(`[` + strings.Repeat(quoted+`,`, 9) + quoted + `]`))
+	want := string(jsonscan.Unquote([]byte(quoted)))
+	c.Array()
+	for i := 0; c.Next(); i++ {
+		if got := c.Text(); got != want {
+			t.Errorf("text %d has %d bytes, want %d", i, len(got), len(want))
+		}
+	}
+	if !c.Ended() {
+		t.Error("it was not read to the end")
+	}
 }
 
 func BenchmarkText(b *testing.B) {

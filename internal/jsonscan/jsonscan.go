@@ -161,7 +161,7 @@ func String(b []byte, i int) (int, error) {
 	for i++; ; {
 		for i+8 <= len(b) {
 			word := load(b[i:])
-			if found := equal(word, '"') | equal(word, '\\') | control(word); found != 0 {
+			if found := ofNote(word) &^ word & highBits; found != 0 {
 				i += bits.TrailingZeros64(found) / 8
 				break
 			}

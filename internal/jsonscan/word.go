@@ -19,5 +19,10 @@ func equal(word uint64, char byte) uint64 {
 	return (word - lowBits) &^ word & highBits
 }
 
-// control finds the bytes below the space.
-func control(word uint64) uint64 { return (word - lowBits*' ') &^ word & highBits }
+// ofNote finds the bytes of a string that are not plain: quotes, backslashes, and what is below the space, with which
+// the quote is beside the others once its second bit is turned. What it finds from 0x80 on is to be left out.
+func ofNote(word uint64) uint64 {
+	quoteOrControl := (word ^ lowBits*2) - lowBits*0x21
+	backslash := (word ^ lowBits*'\\') - lowBits
+	return quoteOrControl | backslash
+}
