@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"runtime/debug"
 	"testing"
 
@@ -26,19 +27,28 @@ func TestACallOverPipesAllocatesLittle(t *testing.T) {
 	if raced() {
 		t.Skip("with the race detector more is allocated")
 	}
-	c := connectProcess(t, "plain", client.Options{Protocol: "2025-11-25"})
+	raw, members := json.RawMessage(`{"text":"hello"}`), map[string]any{"text": "hello"}
 	for _, row := range []struct {
-		name string
-		args any
-		most float64
+		name, role, protocol string
+		args                 any
+		most, bytes          float64
 	}{
-		{"JSON", json.RawMessage(`{"text":"hello"}`), 11},
-		{"a map", map[string]any{"text": "hello"}, 12},
+		{"JSON", "plain", "2025-11-25", raw, 7, 1300},
+		{"a map", "plain", "2025-11-25", members, 7, 1300},
+		{"a map, by itself", "stateless", "2026-07-28", members, 8, 1600},
 	} {
-		got := testing.AllocsPerRun(500, func() { callText(t, c, "any", row.args) })
-		t.Logf("%s: %v", row.name, got)
-		if got > row.most {
-			t.Errorf("a call with %s allocates %v times, more than %v", row.name, got, row.most)
-		}
+		t.Run(row.name, func(t *testing.T) {
+			c := connectProcess(t, row.role, client.Options{Protocol: row.protocol})
+			const calls = 500
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got := testing.AllocsPerRun(calls, func() { callText(t, c, "any", row.args) })
+			runtime.ReadMemStats(&after)
+			size := float64(after.TotalAlloc-before.TotalAlloc) / (calls + 1)
+			t.Logf("%v allocations, %.0f bytes", got, size)
+			if got > row.most || size > row.bytes {
+				t.Errorf("a call allocates %v times, %.0f bytes; %v and %v are allowed", got, size, row.most, row.bytes)
+			}
+		})
 	}
 }

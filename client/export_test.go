@@ -30,5 +30,5 @@ var (
 	ResourcePrefix = resourcePrefix
 )
 
-// EncodeArguments is encodeArguments.
-var EncodeArguments = encodeArguments
+// EncodeArguments returns arguments as a call sends them.
+func EncodeArguments(args any) (json.RawMessage, error) { return appendArguments(nil, args) }

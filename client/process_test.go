@@ -120,6 +120,8 @@ func (p *process) take(line string) {
 		os.Stdin.Close()
 		p.write(result(m, initialized) + "\n")
 		time.Sleep(time.Minute)
+	case m.Method == mcp.MethodDiscover && p.role == "stateless":
+		p.write(result(m, discovered) + "\n")
 	case m.Method == mcp.MethodInitialize:
 		p.write(result(m, initialized) + "\n")
 	case m.Method == mcp.MethodCallTool:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 
+	"mcpwire/internal/jsonscan"
 	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
 	"mcpwire/rpc"
@@ -150,12 +151,23 @@ func resultType(raw json.RawMessage) string {
 	if !bytes.Contains(raw, []byte(`"resultType"`)) {
 		return ""
 	}
-	var result struct {
-		ResultType string `json:"resultType"`
-	}
+	kind := ""
 	// A result that can't be decoded is decoded again by whoever asked, who tells.
-	_ = mcp.Decode(raw, &result)
-	return result.ResultType
+	_ = jsonscan.Members(raw, func(name, value []byte) error {
+		if string(name) == "resultType" && value[0] == '"' {
+			kind = kindOf(value)
+		}
+		return nil
+	})
+	return kind
+}
+
+// kindOf returns a resultType; that of most results is not allocated.
+func kindOf(quoted []byte) string {
+	if string(quoted) == `"`+mcp.ResultComplete+`"` {
+		return mcp.ResultComplete
+	}
+	return string(jsonscan.Unquote(quoted))
 }
 
 // send sends one request with all that describes it. A server that finds the mirrored headers wrong has changed its

@@ -100,11 +100,10 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, o *CallOpt
 
 // decodeCall decodes the result of a call.
 func (c *Client) decodeCall(raw json.RawMessage) (*mcp.CallToolResult, error) {
-	var result mcp.CallToolResult
-	if mcp.QuickCallToolResult(raw, &result) {
-		return &result, nil
+	if result, ok := mcp.QuickCallToolResult(raw); ok {
+		return result, nil
 	}
-	result = mcp.CallToolResult{}
+	var result mcp.CallToolResult
 	content, err := decodeList(c, mcp.MethodCallTool, raw, "content", &result, hasContent)
 	result.Content = content
 	return &result, err
@@ -113,43 +112,72 @@ func (c *Client) decodeCall(raw json.RawMessage) (*mcp.CallToolResult, error) {
 // hasContent reports whether a block is more than an empty object.
 func hasContent(block *mcp.Content) bool { return block.Type != "" || len(block.Extra) > 0 }
 
-// callParams returns the params of a call, and the arguments alone.
+// callParams returns the params of a call, and the arguments alone, which share their memory.
 func callParams(name string, args any) (params, raw json.RawMessage, err error) {
-	raw, ok := args.(json.RawMessage)
-	if args != nil && !ok {
-		encoded, err := encodeArguments(args)
-		if err != nil {
-			return nil, nil, fmt.Errorf("arguments of %s: %w", name, err)
-		}
-		raw = encoded
+	given, ok := args.(json.RawMessage)
+	if kind := jsontext.Value(given).Kind(); len(given) > 0 && kind != '{' {
+		return nil, nil, noObject(name, kind)
 	}
-	if kind := jsontext.Value(raw).Kind(); len(raw) > 0 && kind != '{' {
-		return nil, nil, fmt.Errorf("arguments of %s: a JSON object is needed, not %s", name, kind)
-	}
-	if ok && len(raw) > 0 {
-		if err := jsonscan.Members(raw, func(_, _ []byte) error { return nil }); err != nil {
+	if len(given) > 0 {
+		if err := jsonscan.Members(given, func(_, _ []byte) error { return nil }); err != nil {
 			return nil, nil, fmt.Errorf("arguments of %s: %w", name, err)
 		}
 	}
-	buf := append(make([]byte, 0, len(name)+len(raw)+32), `{"name":`...)
+	buf := append(make([]byte, 0, len(name)+sizeOfArguments(args)+len(`{"name":"","arguments":}`)), `{"name":`...)
 	buf, _ = jsontext.AppendQuote(buf, name) // broken UTF-8 becomes U+FFFD, and the error only says so
-	if len(raw) > 0 {
-		buf = append(append(buf, `,"arguments":`...), raw...)
+	if args == nil || ok && len(given) == 0 {
+		return append(buf, '}'), given, nil
+	}
+	buf = append(buf, `,"arguments":`...)
+	start := len(buf)
+	if buf, err = appendArguments(buf, args); err != nil {
+		return nil, nil, fmt.Errorf("arguments of %s: %w", name, err)
+	}
+	raw = json.RawMessage(buf[start:len(buf):len(buf)])
+	if kind := jsontext.Value(raw).Kind(); kind != '{' {
+		return nil, nil, noObject(name, kind)
 	}
 	return append(buf, '}'), raw, nil
 }
 
-// encodeArguments is mcp.Encode, and quicker for what hosts mostly have.
-func encodeArguments(args any) (json.RawMessage, error) {
+func noObject(tool string, kind jsontext.Kind) error {
+	return fmt.Errorf("arguments of %s: a JSON object is needed, not %s", tool, kind)
+}
+
+// sizeOfArguments guesses how many bytes arguments take.
+func sizeOfArguments(args any) int {
+	switch args := args.(type) {
+	case json.RawMessage:
+		return len(args)
+	case map[string]any:
+		size := len(`{}`)
+		for name, value := range args {
+			const other = 24
+			size += len(name) + len(`"":,`) + other
+			if text, ok := value.(string); ok {
+				size += len(text) + len(`""`) - other
+			}
+		}
+		return size
+	}
+	return 128
+}
+
+// appendArguments appends what mcp.Encode returns, and is quicker for what hosts mostly have.
+func appendArguments(buf []byte, args any) ([]byte, error) {
+	if given, ok := args.(json.RawMessage); ok {
+		return append(buf, given...), nil
+	}
 	members, ok := args.(map[string]any)
 	if !ok || members == nil {
-		return mcp.Encode(args)
+		encoded, err := mcp.Encode(args)
+		return append(buf, encoded...), err
 	}
 	names := slices.AppendSeq(make([]string, 0, 8), maps.Keys(members))
 	slices.Sort(names)
-	buf := append(make([]byte, 0, 128), '{')
-	for _, name := range names {
-		if len(buf) > 1 {
+	buf = append(buf, '{')
+	for i, name := range names {
+		if i > 0 {
 			buf = append(buf, ',')
 		}
 		buf, _ = jsontext.AppendQuote(buf, name) // as above

@@ -7,10 +7,19 @@ import (
 	"mcpwire/internal/jsonscan"
 )
 
-// QuickCallToolResult reads into result, which is zero, the JSON value that is the whole of data, as Decode does, in
-// one pass and without reflection. It returns false for what it does not read for certain as Decode would, such as
-// members that occur twice, broken text and blocks that are null or empty; result is to be thrown away then.
-func QuickCallToolResult(data []byte, result *CallToolResult) bool {
+// QuickCallToolResult reads the JSON value that is the whole of data as Decode does, in one pass and without reflection.
+// It returns false for what it does not read for certain as Decode would, such as members that occur twice, broken text
+// and blocks that are null or empty. The result shares its memory with its first block.
+func QuickCallToolResult(data []byte) (*CallToolResult, bool) {
+	all := new(struct {
+		result CallToolResult
+		first  [1]Content
+	})
+	return &all.result, quickCall(data, &all.result, all.first[:0])
+}
+
+// quickCall reads a result. Its blocks begin with those given.
+func quickCall(data []byte, result *CallToolResult, blocks []Content) bool {
 	c := jsonscan.NewCursor(data)
 	var once members
 	c.Object()
@@ -22,7 +31,7 @@ func QuickCallToolResult(data []byte, result *CallToolResult) bool {
 		known := true
 		switch string(key) {
 		case "content":
-			known = once.add(0) && quickBlocks(&c, &result.Content)
+			known = once.add(0) && quickBlocks(&c, &result.Content, blocks)
 		case "structuredContent":
 			known = once.add(1)
 			result.StructuredContent = append(json.RawMessage(nil), c.Raw()...) // null is a value
@@ -45,7 +54,7 @@ func QuickCallToolResult(data []byte, result *CallToolResult) bool {
 }
 
 // QuickListToolsResult is to ListToolsResult what QuickCallToolResult is to CallToolResult. It reads the tools and the
-// cursor, and passes over the other members. Tools that stand beside each other may share pieces of memory, of up to
+// cursor into result, which is zero and to be thrown away if it fails, and passes over the other members. Tools that stand beside each other may share pieces of memory, of up to
 // 64 KiB for schemas, 16 KiB for texts and 2 KiB for annotations.
 func QuickListToolsResult(data []byte, result *ListToolsResult) bool {
 	c := jsonscan.NewCursor(data)
@@ -254,12 +263,12 @@ func (m *members) add(n uint) bool {
 	return *m != before
 }
 
-func quickBlocks(c *jsonscan.Cursor, blocks *[]Content) bool {
+func quickBlocks(c *jsonscan.Cursor, blocks *[]Content, none []Content) bool {
 	if c.Kind() == 'n' {
 		c.Raw()
 		return true
 	}
-	*blocks = make([]Content, 0, 1)
+	*blocks = none
 	c.Array()
 	for c.Next() {
 		*blocks = append(*blocks, Content{})

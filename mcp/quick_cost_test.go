@@ -40,8 +40,7 @@ const hinted = `{"name":"b","annotations":{"title":"t","readOnlyHint":true,"open
 
 func TestWhatServersSendIsReadTheQuickWay(t *testing.T) {
 	for name, text := range quickly {
-		var result mcp.CallToolResult
-		if !mcp.QuickCallToolResult([]byte(text), &result) {
+		if _, ok := mcp.QuickCallToolResult([]byte(text)); !ok {
 			t.Errorf("%s is read the general way", name)
 		}
 	}
@@ -104,10 +103,8 @@ func TestTextsAllocateLittleMoreThanTheyTake(t *testing.T) {
 		"many":               {strings.Repeat(fmt.Sprintf(text, long)+",", 40) + fmt.Sprintf(text, long), 2.2},
 	} {
 		data := []byte(`{"content":[` + row.result + `]}`)
-		var result mcp.CallToolResult
 		_, size := cost(func() {
-			result = mcp.CallToolResult{}
-			if !mcp.QuickCallToolResult(data, &result) {
+			if _, ok := mcp.QuickCallToolResult(data); !ok {
 				t.Error("it is read the general way")
 			}
 		})

@@ -115,16 +115,29 @@ func (p *Peer) Request(
 // encode writes the request and its cancel note into one buffer.
 func (p *Peer) encode(r *pending, method string, params json.RawMessage, o RequestOptions) {
 	id := p.ownID(r.id)
-	if token := o.OnProgress != nil || o.Extend; token || len(o.Meta) > 0 {
-		params = withMeta(params, o.Meta, id, token)
+	var digits [24]byte
+	own := id.Append(digits[:0])
+	const frames, metaFrame = 121, 28 // what both messages have around their parts in bytes, and _meta
+	size := frames + 2*len(own) + len(method) + len(params)
+	token := o.OnProgress != nil || o.Extend
+	described := token || len(o.Meta) > 0
+	if described {
+		size += metaFrame + len(o.Meta) + len(own)
 	}
-	buf := make([]byte, 0, 192+len(method)+len(params))
-	buf = jsonrpc.AppendRequest(buf, id, method, params)
+	buf := make([]byte, 0, size)
+	if described {
+		buf = jsonrpc.AppendRequest(buf, id, method, nil)
+		buf = append(buf[:len(buf)-1], `,"params":`...) // without the closing brace
+		buf = append(appendWithMeta(buf, params, o.Meta, own, token), '}')
+	} else {
+		buf = jsonrpc.AppendRequest(buf, id, method, params)
+	}
 	n := len(buf)
 	r.call.Body = buf[:n:n]
 	if !o.NoCancel {
-		note := append([]byte(`{"requestId":`), id.String()...)
-		buf = jsonrpc.AppendNotification(buf, mcp.NotificationCancelled, append(note, '}'))
+		var note [64]byte
+		about := append(append(append(note[:0], `{"requestId":`...), own...), '}')
+		buf = jsonrpc.AppendNotification(buf, mcp.NotificationCancelled, about)
 		r.call.Abandon = buf[n:]
 	}
 }
@@ -137,17 +150,16 @@ func (p *Peer) ownID(n int64) jsonrpc.ID {
 	return jsonrpc.IntID(n)
 }
 
-// withMeta returns params with _meta put first: the members of meta, and the progress token if it is wanted.
-func withMeta(params, meta json.RawMessage, id jsonrpc.ID, token bool) json.RawMessage {
-	buf := append(make([]byte, 0, len(params)+len(meta)+64), `{"_meta":{`...)
+// appendWithMeta appends params with _meta put first: the members of meta, and the progress token if it is wanted.
+func appendWithMeta(buf, params, meta, token []byte, wanted bool) []byte {
+	buf = append(buf, `{"_meta":{`...)
 	extra := members(meta)
 	buf = append(buf, extra...)
-	if token {
+	if wanted {
 		if len(extra) > 0 {
 			buf = append(buf, ',')
 		}
-		buf = append(buf, `"progressToken":`...)
-		buf = id.Append(buf)
+		buf = append(append(buf, `"progressToken":`...), token...)
 	}
 	buf = append(buf, '}')
 	if rest := members(params); len(rest) > 0 {
