@@ -7,9 +7,9 @@ import (
 	"mcpwire/internal/jsonscan"
 )
 
-// QuickCallToolResult reads the JSON value that is the whole of data as Decode does, in one pass and without reflection.
-// It returns false for what it does not read for certain as Decode would, such as members that occur twice, broken text
-// and blocks that are null or empty. The result shares its memory with its first block.
+// QuickCallToolResult reads the JSON value that is the whole of data as Decode does, in one pass and without
+// reflection. It returns false for what it does not read for certain as Decode would, such as members that occur twice,
+// broken text and blocks that are null or empty. The result shares its memory with its first block.
 func QuickCallToolResult(data []byte) (*CallToolResult, bool) {
 	all := new(struct {
 		result CallToolResult
@@ -54,8 +54,9 @@ func quickCall(data []byte, result *CallToolResult, blocks []Content) bool {
 }
 
 // QuickListToolsResult is to ListToolsResult what QuickCallToolResult is to CallToolResult. It reads the tools and the
-// cursor into result, which is zero and to be thrown away if it fails, and passes over the other members. Tools that stand beside each other may share pieces of memory, of up to
-// 64 KiB for schemas, 16 KiB for texts and 2 KiB for annotations.
+// cursor into result, which is zero and to be thrown away if it fails, and passes over the other members. Tools that
+// stand beside each other may share pieces of memory, of up to 64 KiB for schemas, 16 KiB for texts and 2 KiB for
+// annotations.
 func QuickListToolsResult(data []byte, result *ListToolsResult) bool {
 	c := jsonscan.NewCursor(data)
 	var once members
