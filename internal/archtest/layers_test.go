@@ -12,7 +12,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"L1 (scanner)", []string{"internal/jsonscan", "internal/atomicfile", "internal/leaks"}},
+	{"L1 (scanner)", []string{"internal/jsonscan", "internal/atomicfile", "internal/readable", "internal/leaks"}},
 	{"L1", []string{"jsonrpc"}},
 	{"L2", []string{
 		"mcp", "transport",

@@ -98,13 +98,12 @@ func Start(spec Spec) (*Process, error) {
 		ended: make(chan struct{}), exited: make(chan struct{}),
 		asked: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{}),
 	}
-	go p.watch()
+	g.onEnd(p.leaderEnded)
 	return p, nil
 }
 
-// watch waits for the leader's end, and then owns it unless a Shutdown does.
-func (p *Process) watch() {
-	p.group.awaitEnd()
+// leaderEnded owns the process from the leader's end on, unless a Shutdown does.
+func (p *Process) leaderEnded() {
 	close(p.ended)
 	p.owning.Do(p.own)
 	<-p.gone

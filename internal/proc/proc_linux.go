@@ -7,13 +7,15 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"mcpwire/internal/readable"
 )
 
 // system is what a group has on this system only.
 type system struct {
-	polls int      // how often empty has found members
-	pidfd int      // of the leader, until started; -1 where the kernel makes none
-	file  *os.File // the same, until awaitEnd has returned; nil where there is none
+	polls int // how often empty has found members
+	pidfd int // of the leader, until it has ended; -1 where the kernel makes none
+	end   *readable.Watch
 }
 
 func (s *system) prepare(attr *syscall.SysProcAttr) {
@@ -24,37 +26,34 @@ func (s *system) prepare(attr *syscall.SysProcAttr) {
 // started takes the leader over: from here on it is known by its id and pidfd alone.
 func (s *system) started(leader *os.Process) {
 	_ = leader.Release() // it holds a second pidfd
-	if s.pidfd < 0 {
-		return
-	}
-	if err := unix.SetNonblock(s.pidfd, true); err != nil {
-		unix.Close(s.pidfd)
-		return
-	}
-	s.file = os.NewFile(uintptr(s.pidfd), "pidfd")
 }
 
-// awaitEnd returns when the leader has ended, and leaves it unreaped. Waiting takes no thread, as long as the kernel
-// has pidfds (Linux 5.4).
+// onEnd has f run when the leader has ended, and leaves it unreaped. Until then that takes no goroutine and no thread,
+// as long as the kernel has pidfds (Linux 5.4).
+func (g *group) onEnd(f func()) {
+	tell := func() {
+		g.awaitEnd()
+		f()
+	}
+	if g.pidfd >= 0 {
+		g.end = readable.New(g.pidfd, tell)
+	}
+	if !g.end.Arm() {
+		go tell()
+	}
+}
+
+// awaitEnd waits until the leader has ended, or can't be asked.
 func (g *group) awaitEnd() {
-	if g.file != nil {
-		defer g.file.Close()
-		raw, err := g.file.SyscallConn()
-		if err == nil && raw.Read(func(uintptr) bool { return g.ended(unix.WNOHANG) }) == nil {
-			return
+	for {
+		err := unix.Waitid(unix.P_PID, g.id, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			break
 		}
 	}
-	g.ended(0)
-}
-
-// ended reports whether the leader has ended, or can't be asked; without WNOHANG it waits for that.
-func (g *group) ended(flags int) bool {
-	for {
-		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, g.id, &info, unix.WEXITED|unix.WNOWAIT|flags, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return err != nil || info.Signo != 0
-		}
+	g.end.Close()
+	if g.pidfd >= 0 {
+		unix.Close(g.pidfd)
 	}
 }
 

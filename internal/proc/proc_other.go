@@ -12,3 +12,11 @@ func newPipe(write bool) (ours, theirs *os.File, err error) {
 	}
 	return ours, theirs, err
 }
+
+// onEnd has f run when the leader has ended.
+func (g *group) onEnd(f func()) {
+	go func() {
+		g.awaitEnd()
+		f()
+	}()
+}
