@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/bits"
+	"sync"
 )
 
 // DefaultLimit is the cap of a line in bytes: 64 MiB.
@@ -97,6 +99,45 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
+// spare holds buffers that nobody uses, of firstBuffer bytes, of twice as many, and so on.
+var spare [5]sync.Pool // up to fullBuffer
+
+// pool returns where buffers of a size are kept; nil if they are not.
+func pool(size int) *sync.Pool {
+	if i := bits.Len(uint(size/firstBuffer)) - 1; i >= 0 && i < len(spare) && size == firstBuffer<<i {
+		return &spare[i]
+	}
+	return nil
+}
+
+// buffer returns a buffer of a size.
+func buffer(size int) []byte {
+	if p := pool(size); p != nil {
+		if b, ok := p.Get().(*[]byte); ok {
+			return *b
+		}
+	}
+	return make([]byte, size)
+}
+
+// Release gives the buffer to others, unless there is something in it, and reports whether it has: then it is time to
+// wait until there is something to read. The memory of the line that Next has returned last is no longer valid, unless
+// it is kept.
+func (r *Reader) Release() bool {
+	switch {
+	case r.buf == nil:
+		return true
+	case r.start != r.end || r.err != nil:
+		return false
+	}
+	if p := pool(len(r.buf)); p != nil && r.kept == 0 {
+		buf := r.buf
+		p.Put(&buf)
+	}
+	r.buf, r.start, r.end, r.searched, r.kept = nil, 0, 0, 0, 0
+	return true
+}
+
 // Buffered reports whether Next can return something without reading.
 func (r *Reader) Buffered() bool {
 	for {
@@ -176,7 +217,7 @@ func (r *Reader) room() {
 	case r.kept == 0 && unread <= len(r.buf)/2 && len(r.buf) >= r.want:
 		r.move(r.buf)
 	default:
-		r.move(make([]byte, max(r.want, r.grown(unread))))
+		r.move(buffer(max(r.want, r.grown(unread))))
 	}
 }
 

@@ -39,6 +39,44 @@ func readAll(r *ndjson.Reader, keep bool) (lines []string, err error) {
 				keptLines[len(lines)-1] = line
 			}
 		}
+		if len(lines)%2 == 0 && r.Release() {
+			spoil()
+		}
+	}
+}
+
+// spoil overwrites buffers that readers have released.
+func spoil() {
+	r := ndjson.NewReader(strings.NewReader(strings.Repeat("!", 64<<10)), 0)
+	if _, err := r.Next(); err != nil {
+		panic(err)
+	}
+	r.Release()
+}
+
+func TestAReaderThatHasReadEverythingHoldsNoBuffer(t *testing.T) {
+	in, out := io.Pipe()
+	defer in.Close()
+	r := ndjson.NewReader(in, 0)
+	if !r.Release() {
+		t.Error("it holds a buffer before it has read")
+	}
+	go out.Write([]byte("{1}\n{2}\n")) //nolint:errcheck // it would not be read
+	for _, want := range []struct {
+		line     string
+		released bool
+	}{{"{1}", false}, {"{2}", true}} {
+		line, err := r.Next()
+		if string(line) != want.line || err != nil {
+			t.Errorf("%q, %v", line, err)
+		}
+		if got := r.Release(); got != want.released {
+			t.Errorf("after %s it is released: %v", want.line, got)
+		}
+	}
+	go out.Write([]byte("{3}\n")) //nolint:errcheck // as above
+	if line, err := r.Next(); string(line) != "{3}" || err != nil {
+		t.Errorf("%q, %v", line, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpwire/internal/proc"
+	"mcpwire/internal/readable"
 	"mcpwire/transport"
 )
 
@@ -18,9 +19,9 @@ const (
 	stderrWait  = 100 * time.Millisecond // how long an exit waits for the end of standard error
 )
 
-// A conn is one running server. Two goroutines belong to it, beside that of the process: one reads each of the two
-// output pipes until the process has gone. A third writes while the server takes its time to read, and supervise sees
-// to the end, from when it begins.
+// A conn is one running server. One goroutine belongs to it, which reads its output until the process has gone. Another
+// reads what comes on standard error, one writes while the server takes its time to read, and supervise sees to the
+// end, from when it begins.
 type conn struct {
 	options *Options
 	proc    *proc.Process
@@ -30,6 +31,7 @@ type conn struct {
 	stdout, stderr *source
 	reader         *reader
 	log            log
+	spoken         *readable.Watch // of standard error; nil: hear waits for it
 
 	ending    sync.Once     // supervise was started
 	closing   chan struct{} // Close was called
@@ -59,18 +61,43 @@ func newConn(o *Options, p *proc.Process, r transport.Receiver) *conn {
 	c.out.onFail = c.begin
 	c.reader = newReader(c.stdout, o.MaxMessage, r, c.log.addNoise, c.done)
 	c.hurry, c.rush = context.WithCancel(context.Background())
-	go func() {
-		defer close(c.stderrDone)
-		c.log.read(c.stderr)
-	}()
-	go func() {
-		defer c.begin()
-		defer close(c.readDone)
-		c.reader.run()
-		c.out.close() // what is sent now can't be answered
-	}()
+	c.spoken = c.stderr.watch(c.hear)
+	if !c.spoken.Arm() {
+		go c.hear()
+	}
+	go c.read()
 	p.OnExit(c.begin)
 	return c
+}
+
+// hear reads standard error to its end, or until it is quiet: then it is called again when there is more.
+func (c *conn) hear() {
+	for {
+		if c.stderr.awaits() {
+			c.stderr.await()
+		}
+		more, end := c.log.read(c.stderr)
+		switch {
+		case end:
+			c.spoken.Close()
+			close(c.stderrDone)
+			return
+		case !more && c.spoken.Arm():
+			return
+		}
+	}
+}
+
+// read reads until the stream ends. When callers have read, it leaves the rest to a fresh goroutine: that will wait for
+// long, and handling messages may have made the stack large.
+func (c *conn) read() {
+	if c.reader.run() {
+		go c.read()
+		return
+	}
+	c.out.close() // what is sent now can't be answered
+	close(c.readDone)
+	c.begin()
 }
 
 // begin begins the end: the server has exited or closed its output, a pipe has failed, or Close was called.
@@ -225,6 +252,9 @@ func (c *conn) supervise() {
 	case <-time.After(drainIdle):
 	}
 	c.stderr.stop()
+	if c.spoken.Close() {
+		c.hear()
+	}
 	<-c.readDone
 	<-c.stderrDone
 	c.out.wait()

@@ -135,6 +135,24 @@ func TestStandardErrorIsDrainedWhateverItsShape(t *testing.T) {
 	}
 }
 
+func TestStandardErrorIsReadAgainAfterItWasQuiet(t *testing.T) {
+	var heard collector
+	s := open(t, "stderr aside", func(o *stdio.Options) { o.OnStderr = heard.add })
+	const times = 30
+	for i := range times {
+		s.mustAnswer(i+1, "")
+		if !proctest.Within(5*time.Second, func() bool { return len(heard.all()) == i+1 }) {
+			t.Fatalf("heard %q after %d calls", heard.all(), i+1)
+		}
+	}
+	if err := s.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if all := heard.all(); len(all) != times+1 || all[0] != "aside" || all[times] != "at last" {
+		t.Errorf("heard %q", all)
+	}
+}
+
 func TestAFloodOnStandardErrorTakesBoundedMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

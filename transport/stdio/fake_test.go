@@ -105,6 +105,13 @@ var roles = map[string]func(in *bufio.Reader){
 		}
 		answerAll(in)
 	},
+	"stderr aside": func(in *bufio.Reader) {
+		for line := readLine(in); line != nil; line = readLine(in) {
+			fmt.Fprintln(os.Stderr, "aside")
+			os.Stdout.Write(line)
+		}
+		fmt.Fprint(os.Stderr, "at last")
+	},
 	"stderr flood": func(in *bufio.Reader) {
 		chunk := bytes.Repeat([]byte("x"), 64<<10)
 		for range 200 << 20 / len(chunk) {

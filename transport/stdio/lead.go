@@ -73,19 +73,22 @@ func (r *reader) recall() {
 	r.source.pause()
 }
 
-// run reads, and lets callers read, until the stream ends. Once the connection has ended it keeps the pipe empty, so
-// that the server can't hang in a write while it shuts down.
-func (r *reader) run() {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for r.readUntilWanted() {
-		r.pass()
-		r.regain(timer)
+// run reads until callers want to, lets them, and has the lead again when it returns. It reports false when the stream
+// has ended. Once the connection has ended it keeps the pipe empty, so that the server can't hang in a write while it
+// shuts down.
+func (r *reader) run() bool {
+	if !r.readUntilWanted() {
+		return false
 	}
+	r.pass()
+	r.regain()
+	r.lines.Release()
+	return true
 }
 
 // readUntilWanted reads with the lead, until a message has come after a call has begun to wait, and all that came with
-// it: then callers are likely to come, if there are none. It reports false at the end of the stream.
+// it: then callers are likely to come, if there are none. It reports false at the end of the stream. While nothing
+// comes it holds no memory to read into.
 func (r *reader) readUntilWanted() bool {
 	waits := r.waits.Load()
 	for !r.ended {
@@ -94,6 +97,9 @@ func (r *reader) readUntilWanted() bool {
 			r.discard()
 			return false
 		default:
+		}
+		if r.source.awaits() && r.lines.Release() {
+			r.source.await()
 		}
 		switch err := r.next(); {
 		case errors.Is(err, ndjson.ErrPaused):
@@ -106,7 +112,9 @@ func (r *reader) readUntilWanted() bool {
 }
 
 // regain waits until nobody wants the lead, or one has had it for long, and takes it.
-func (r *reader) regain(timer *time.Timer) {
+func (r *reader) regain() {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
 	defer r.resume()
 	for turns := r.turns.Load(); ; {
 		timer.Reset(patience)

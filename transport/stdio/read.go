@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"mcpwire/internal/ndjson"
+	"mcpwire/internal/readable"
 	"mcpwire/internal/redact"
 	"mcpwire/transport"
 )
 
 const (
-	noiseLines  = 20       // so many of the last lines that are no messages are kept
-	noiseSize   = 512      // with so many bytes of each
-	pieceSize   = 8 << 10  // how long a line given to OnStderr can be
-	stderrFirst = 512      // how much of standard error is read at once at first
-	stderrRead  = 16 << 10 // and where there is much of it
+	noiseLines = 20      // so many of the last lines that are no messages are kept
+	noiseSize  = 512     // with so many bytes of each
+	pieceSize  = 8 << 10 // how long a line given to OnStderr can be
+	stderrRead = 4 << 10 // how much of standard error is read at once
 )
 
 // A source reads one of the server's output pipes. Its end can be brought about from outside; the reader sees io.EOF
@@ -27,6 +27,8 @@ const (
 type source struct {
 	file     *os.File
 	pausable bool
+	ready    *readiness // nil: await can't wait
+	since    time.Time  // when await has begun that has just ended; zero: none has
 
 	mu     sync.Mutex
 	until  time.Time // when a drain ends at the latest; zero before drain and stop
@@ -34,14 +36,38 @@ type source struct {
 }
 
 func newSource(file *os.File) *source {
-	return &source{file: file, pausable: file.SetReadDeadline(time.Time{}) == nil}
+	s := &source{file: file, pausable: file.SetReadDeadline(time.Time{}) == nil}
+	if s.pausable {
+		s.ready = newReadiness(file)
+	}
+	return s
+}
+
+// awaits reports whether await waits.
+func (s *source) awaits() bool { return s.ready != nil }
+
+// watch has f called when there is something to read; nil where that can't be.
+func (s *source) watch(f func()) *readable.Watch {
+	if s.ready == nil {
+		return nil
+	}
+	return s.ready.watch(f)
+}
+
+// await waits, where that is possible, until a Read will not block: for that no memory is needed to read into.
+func (s *source) await() {
+	s.since = time.Now()
+	s.ready.await()
 }
 
 // Read implements io.Reader. Its error is ndjson.ErrPaused between pause and resume. A deadline that has passed before
 // reading began tells nothing of the pipe, only that this goroutine had to wait for a processor: it is set anew.
 func (s *source) Read(p []byte) (int, error) {
 	for {
-		start := time.Now()
+		start := s.since
+		if s.since = (time.Time{}); start.IsZero() {
+			start = time.Now()
+		}
 		n, err := s.file.Read(p)
 		expired := errors.Is(err, os.ErrDeadlineExceeded)
 		switch {
@@ -151,6 +177,10 @@ type log struct {
 	onStderr, onNoise func([]byte)
 	secrets           *redact.Set // nil: none
 
+	// What follows belongs to who reads standard error.
+	cleaner cleaner
+	line    []byte // what has come of a line
+
 	mu    sync.Mutex
 	tail  tail
 	noise []string
@@ -171,27 +201,49 @@ func (l *log) masked(f func([]byte)) func([]byte) {
 	return func(line []byte) { f([]byte(secrets.Text(string(line)))) }
 }
 
-// read reads standard error to its end, whatever shape it has.
-func (l *log) read(r io.Reader) {
-	var clean cleaner
-	var line, shown []byte
-	for buf := make([]byte, stderrFirst); ; {
-		n, err := r.Read(buf)
-		shown = clean.append(shown[:0], buf[:n])
-		l.addStderr(shown)
-		if l.onStderr != nil {
-			line = l.cut(append(line, shown...))
-		}
-		if err != nil {
-			break
-		}
-		if n == len(buf) && n < stderrRead { // most servers say little
-			buf = make([]byte, stderrRead)
-		}
+// words are the memory that standard error is read into.
+type words struct {
+	read  [stderrRead]byte
+	clean []byte
+}
+
+// spareWords are for whoever reads next, of all servers.
+var spareWords = make(chan *words, 4)
+
+func takeWords() *words {
+	select {
+	case w := <-spareWords:
+		return w
+	default:
+		return new(words)
 	}
-	if len(line) > 0 {
-		l.onStderr(line)
+}
+
+func (w *words) giveBack() {
+	select {
+	case spareWords <- w:
+	default:
 	}
+}
+
+// read reads standard error once, whatever shape it has. It reports whether more is likely to be there, and whether
+// that was the end.
+func (l *log) read(s *source) (more, end bool) {
+	w := takeWords()
+	defer w.giveBack()
+	n, err := s.Read(w.read[:])
+	w.clean = l.cleaner.append(w.clean[:0], w.read[:n])
+	l.addStderr(w.clean)
+	if l.onStderr != nil {
+		l.line = l.cut(append(l.line, w.clean...))
+	}
+	if err != nil && len(l.line) > 0 {
+		l.onStderr(l.line)
+	}
+	if len(l.line) == 0 {
+		l.line = nil
+	}
+	return n == len(w.read), err != nil
 }
 
 // cut hands over whole lines, and pieces of one that is too long, and returns what is left.
