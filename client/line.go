@@ -83,6 +83,9 @@ func (c *Client) abandon(ctx, connecting context.Context, l *line, err error) er
 	return err
 }
 
+// instant are the answers that the client gives at once. It is never changed.
+var instant = map[string]json.RawMessage{mcp.MethodPing: json.RawMessage(`{}`)}
+
 // dial opens a connection. Until the line is used, nobody but the caller of dial is told of its end.
 func (c *Client) dial(ctx context.Context) (*line, error) {
 	l := &line{gone: make(chan struct{})}
@@ -91,7 +94,7 @@ func (c *Client) dial(ctx context.Context) (*line, error) {
 		StringIDs:      c.options.StringIDs,
 		OnNotification: c.notified,
 		OnRequest:      c.asked,
-		Instant:        map[string]json.RawMessage{mcp.MethodPing: json.RawMessage(`{}`)},
+		Instant:        instant,
 		OnError:        c.options.OnError,
 		OnEnd:          func(err error) { c.lineEnded(l, err) },
 		OnClose:        func(err error) { c.lineClosed(l, err) },

@@ -14,7 +14,7 @@ type lane struct {
 	lost    int // dropped and not yet told
 	running bool
 	sealed  bool
-	idle    *sync.Cond // signalled when running becomes false
+	idle    sync.Cond // signalled when running becomes false
 }
 
 // A job is one function of a lane.
@@ -26,7 +26,7 @@ type job struct {
 
 func newLane(limit, byteLimit int, dropped func(n int)) *lane {
 	l := &lane{limit: limit, byteLimit: byteLimit, dropped: dropped}
-	l.idle = sync.NewCond(&l.mu)
+	l.idle.L = &l.mu
 	return l
 }
 

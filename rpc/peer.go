@@ -99,7 +99,6 @@ func Open(ctx context.Context, t transport.Transport, o Options) (*Peer, error) 
 		options: o,
 		log:     o.Logger,
 		pending: map[int64]*pending{},
-		inbound: map[jsonrpc.ID]*inbound{},
 		ready:   make(chan struct{}),
 	}
 	if p.log == nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"sync"
 
 	"mcpwire/internal/jsonscan"
 	"mcpwire/internal/redact"
@@ -208,7 +210,9 @@ func (r *receiver) Oversize(call *transport.Call, head, tail []byte, size int64)
 }
 
 // lastID finds an id among the last members of a message. Nothing but the message's own closing brace may follow.
-var lastID = regexp.MustCompile(`"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}\s*$`)
+var lastID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"id"\s*:\s*(-?\d+|"[^"\\]*")\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}\s*$`)
+})
 
 // idOfParts returns the id of an answer of which only the first and last bytes are known.
 func idOfParts(head, tail []byte) (id jsonrpc.ID) {
@@ -227,7 +231,7 @@ func idOfParts(head, tail []byte) (id jsonrpc.ID) {
 	if request {
 		return jsonrpc.ID{}
 	}
-	if match := lastID.FindSubmatch(tail); id.IsAbsent() && match != nil {
+	if match := lastID().FindSubmatch(tail); id.IsAbsent() && match != nil {
 		id, _ = jsonrpc.ParseID(match[1])
 	}
 	return id
@@ -332,22 +336,22 @@ func (p *Peer) unanswered(n int) {
 	p.report(fmt.Errorf("%d answers were dropped: the server does not read them", n))
 }
 
+// remembered is how many numbers a ring holds.
+const remembered = 64
+
 // A ring remembers the last few of the numbers added to it.
 type ring struct {
-	numbers [64]int64
-	next    int
+	numbers []int64
+	next    int // the oldest, once there are all
 }
 
 func (r *ring) add(n int64) {
+	if len(r.numbers) < remembered {
+		r.numbers = append(r.numbers, n)
+		return
+	}
 	r.numbers[r.next] = n
-	r.next = (r.next + 1) % len(r.numbers)
+	r.next = (r.next + 1) % remembered
 }
 
-func (r *ring) has(n int64) bool {
-	for _, m := range r.numbers {
-		if m == n {
-			return n != 0
-		}
-	}
-	return false
-}
+func (r *ring) has(n int64) bool { return slices.Contains(r.numbers, n) }

@@ -44,6 +44,9 @@ func (p *Peer) asked(call *transport.Call, id jsonrpc.ID, method string, params 
 		}
 		return
 	}
+	if p.inbound == nil {
+		p.inbound = make(map[jsonrpc.ID]*inbound)
+	}
 	p.inbound[id] = in
 	held := p.hold(call)
 	p.serving.Add(1)
