@@ -9,6 +9,7 @@ const (
 	firstBuffer = 4 << 10  // the size that a stream starts with
 	fullBuffer  = 64 << 10 // the size up to which a busy stream's buffer grows and which is held between events
 	leastRead   = 1 << 10  // less room than this is not worth a read
+	fastGrowth  = 1 << 20  // up to this size an event's buffer grows fourfold, then it doubles
 	idleReads   = 100      // so many empty reads in a row are an error
 )
 
@@ -75,20 +76,30 @@ func (r *Reader) room() {
 	case live == 0 && r.kept == 0 && len(r.buf) >= r.want:
 		r.move(r.buf)
 	case free >= leastRead:
-	case r.kept == 0 && len(r.buf) >= max(r.want, r.grown(2*live)):
+	case r.kept == 0 && len(r.buf) >= max(r.want, min(2*live, r.grown(live))):
 		r.move(r.buf)
 	default:
-		r.move(make([]byte, max(r.want, r.grown(2*live))))
+		r.move(make([]byte, max(r.want, r.grown(live))))
 	}
 }
 
-// grown returns the size of a buffer that is to have at least that size: no larger than an event at the cap needs, and
-// at once as large as that where it comes near, so that two of them are never held.
+// grown returns the size of the next buffer of an event that has outgrown one: no larger than an event at the cap
+// needs, and at once as large as that where it comes near, so that two of them are never held.
 func (r *Reader) grown(size int) int {
-	if most := r.limit + 2*maxField + fullBuffer; size > most-most/8 {
+	next := 2 * size
+	switch {
+	case size < fullBuffer/2:
+	case r.lastBig >= size+size/2 && r.lastBig/8 <= size:
+		next = r.lastBig
+	case r.lastBig >= size+size/2 && r.lastBig/8 <= 2*size: // the next time it gets as much
+		next = 2*size + leastRead
+	case size < fastGrowth:
+		next = 4 * size
+	}
+	if most := r.limit + 2*maxField + fullBuffer; next > most-most/8 {
 		return most
 	}
-	return size
+	return next
 }
 
 // live returns how many bytes of the buffer are still needed.
@@ -97,8 +108,20 @@ func (r *Reader) live() int { return r.to - r.from + r.end - r.start }
 // giveBack lets go of a buffer that had to grow, once no more than most bytes of it are needed.
 func (r *Reader) giveBack(most int) {
 	if len(r.buf) > fullBuffer && r.live() <= most {
-		r.move(make([]byte, fullBuffer))
+		if r.large == nil {
+			r.remember()
+		}
+		r.move(r.small())
 	}
+}
+
+// small returns a buffer of the size that is held between events.
+func (r *Reader) small() []byte {
+	if b := r.spare; len(b) == fullBuffer {
+		r.spare = nil
+		return b
+	}
+	return make([]byte, fullBuffer)
 }
 
 // move moves what is still needed to the front of a buffer, the data first.
@@ -106,6 +129,9 @@ func (r *Reader) move(to []byte) {
 	data := copy(to, r.buf[r.from:r.to])
 	n := copy(to[data:], r.buf[r.start:r.end])
 	shift := r.start - data
+	if len(to) > fullBuffer && len(r.buf) <= fullBuffer && r.kept == 0 {
+		r.spare = r.buf
+	}
 	r.lf -= shift
 	r.cr -= shift
 	r.buf, r.start, r.end, r.kept = to, data, data+n, 0

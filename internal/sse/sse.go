@@ -20,6 +20,8 @@ const Message = "message"
 // Options are the settings of a Reader. The zero value works.
 type Options struct {
 	MaxEvent int // the cap of an event's data in bytes; <=0: 64 MiB
+	// Big is what a Reader of a stream of the same server has learnt of the size of events; see Reader.Big.
+	Big int
 }
 
 // An Event is one event that holds data.
@@ -33,19 +35,22 @@ type Event struct {
 	Unfinished bool
 }
 
-// A Reader reads events. Whatever comes, it holds little more than the data of one event: while data grow their buffer
-// doubles, so that for a moment up to three times the data are held; between events at most 64 KiB are. A Reader is for
-// one goroutine.
+// A Reader reads events. Whatever comes, it holds little more than the data of one event. While data grow their buffer
+// grows fourfold, from 1 MiB on twofold, and they may end up in one of as many times their size; between events at most
+// 128 KiB are held. Data that have reached an eighth of what the last big ones needed get as much, since servers that
+// send something big tend to send the like again. A Reader is for one goroutine.
 type Reader struct {
 	src   io.Reader
 	limit int
 	err   error // of src, to be returned when all events before it have been
 
 	buf        []byte
-	start, end int // what has been read and not yet parsed is buf[start:end]
-	lf, cr     int // buf[start:lf] is known to hold no LF, buf[start:cr] no CR
-	kept       int // buf[:kept] holds data that somebody keeps: never to be written again
-	want       int // the size of the next buffer
+	start, end int    // what has been read and not yet parsed is buf[start:end]
+	lf, cr     int    // buf[start:lf] is known to hold no LF, buf[start:cr] no CR
+	kept       int    // buf[:kept] holds data that somebody keeps: never to be written again
+	want       int    // the size of the next buffer
+	lastBig    int    // the size of the buffer that the last event above fullBuffer would have fitted; 0: there was none
+	spare      []byte // a buffer that was outgrown and that nobody keeps; nil: there is none
 	begun      bool
 	afterCR    bool // the last line ended with CR: an LF that follows belongs to its end
 	rest       rest // what becomes of the line that buf[start:end] goes on with
@@ -68,7 +73,36 @@ func NewReader(src io.Reader, o Options) *Reader {
 		o.MaxEvent = DefaultMaxEvent
 	}
 	limit := min(o.MaxEvent, math.MaxInt/4) // so that sums with it stay in range
-	return &Reader{src: src, limit: limit, want: firstBuffer, retry: -1}
+	r := &Reader{src: src, limit: limit, want: firstBuffer, retry: -1, lastBig: o.Big}
+	if o.Big > 0 {
+		r.want = fullBuffer
+	}
+	return r
+}
+
+// Reset has r read another stream, with the same options, as a new Reader would. It goes on with its buffers, unless
+// somebody keeps their memory, and with what it has learnt of the size of events.
+func (r *Reader) Reset(src io.Reader) {
+	buf := r.buf
+	if r.kept > 0 || len(buf) > fullBuffer {
+		r.remember()
+		buf, r.spare = r.spare, nil
+	}
+	*r = Reader{
+		src: src, limit: r.limit, want: r.want, retry: -1, buf: buf, lastBig: r.lastBig, spare: r.spare,
+		id: r.id[:0], lastID: r.lastID[:0],
+	}
+}
+
+// Big returns the size in bytes of the buffer that the last event above 64 KiB would have fitted; 0: there was none. It
+// counts in an event that has been kept after Reset.
+func (r *Reader) Big() int { return r.lastBig }
+
+// remember notes how large a buffer the event would have fitted that has been read to start.
+func (r *Reader) remember() {
+	if len(r.buf) > fullBuffer && r.start > fullBuffer/2 {
+		r.lastBig = r.start + r.start/16 + leastRead
+	}
 }
 
 // Next returns the next event that holds data. It blocks as long as the underlying reader does.
