@@ -118,10 +118,10 @@ func connectCheaply(tb testing.TB, events bool) *client.Client {
 	return c
 }
 
-// What a call over HTTP may allocate; about 50 are net/http's own.
+// What a call over HTTP may allocate; about 45 are net/http's own.
 const (
-	mostForJSON   = 88
-	mostForEvents = 93
+	mostForJSON   = 60
+	mostForEvents = 62
 )
 
 func TestACallOverHTTPAllocatesLittle(t *testing.T) {

@@ -33,7 +33,8 @@ func (c Caller) poster(address string) (poster, error) {
 		return poster{}, err
 	}
 	post := func(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error) {
-		return endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Header: protocol})
+		headers := endpoint.Headers(protocol)
+		return endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Headers: headers})
 	}
 	return poster{post, endpoint.Close, endpoint.Quotes}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mcpwire/transport"
@@ -80,17 +81,47 @@ func sniff(resp *http.Response) Media {
 	return Other
 }
 
+// fastGrowth is the size up to which the buffer of a body of unknown length grows fourfold, then it doubles.
+const fastGrowth = 1 << 20
+
+// smallBody is the size in bytes up to which bodies are read into buffers that are used again.
+const smallBody = 4 << 10
+
+// smallBodies are such buffers that are not in use.
+var smallBodies = sync.Pool{New: func() any { return new([smallBody]byte) }}
+
+// Read reads a whole body as ReadAll does, and hands it to take, which reports whether it keeps its memory.
+func Read(resp *http.Response, limit int, take func(text []byte) (keeps bool)) error {
+	small := smallBodies.Get().(*[smallBody]byte) //nolint:errcheck,forcetypeassert // nothing else is in it
+	text, err := readAll(resp, limit, small[:0])
+	if err == nil && take(text) && len(text) <= smallBody {
+		return nil // it may be the buffer that is kept
+	}
+	smallBodies.Put(small)
+	return err
+}
+
 // ReadAll reads a whole body of at most limit bytes, and leaves out a byte order mark (RFC 8259, section 8.1). Of a
 // larger one it returns the beginning and transport.ErrTooLarge.
 func ReadAll(resp *http.Response, limit int) ([]byte, error) {
+	return readAll(resp, limit, nil)
+}
+
+// readAll reads into buf if it is large enough.
+func readAll(resp *http.Response, limit int, buf []byte) ([]byte, error) {
 	size := 512
 	if n := resp.ContentLength; n >= 0 && n <= int64(limit) {
 		size = int(n) + 1 // one more, to see the end without growing
 	}
-	buf := make([]byte, 0, size)
+	if size > cap(buf) {
+		buf = make([]byte, 0, size)
+	}
 	for {
 		if len(buf) == cap(buf) {
 			larger := 2 * cap(buf)
+			if larger < fastGrowth {
+				larger *= 2
+			}
 			if larger > limit-limit/8 { // so that two of about the limit are never held
 				larger = limit + 1
 			}
@@ -128,12 +159,51 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
+// A dropper reads what nobody wants.
+type dropper struct {
+	timer *time.Timer // nil: not made yet
+	end   func()      // what the timer runs
+	into  [1 << 10]byte
+}
+
+// Drop is the function of that name, and cheaper where it is used often.
+func (e *Endpoint) Drop(resp *http.Response, wait time.Duration, cancel context.CancelFunc) bool {
+	d, ok := e.droppers.Get().(*dropper)
+	if !ok {
+		d = &dropper{}
+	}
+	ended, early := d.drop(resp, wait, cancel)
+	if early {
+		d.end = nil
+		e.droppers.Put(d)
+	}
+	return ended && early
+}
+
 // Drop reads the rest of a body that nobody wants, so that its connection can be used again, and closes it. It takes no
-// more than a moment: cancel, which must end the exchange, is called after wait. It reports whether it came to the end.
+// more than a moment: cancel, which must end the exchange, is called after wait. It reports whether it came to the end
+// and cancel will not be called.
 func Drop(resp *http.Response, wait time.Duration, cancel context.CancelFunc) bool {
-	timer := time.AfterFunc(wait, cancel)
-	n, err := io.Copy(io.Discard, io.LimitReader(resp.Body, dropBytes))
-	timer.Stop()
+	ended, early := (&dropper{}).drop(resp, wait, cancel)
+	return ended && early
+}
+
+// drop also reports whether the timer has been stopped before it came.
+func (d *dropper) drop(resp *http.Response, wait time.Duration, cancel context.CancelFunc) (ended, early bool) {
+	d.end = cancel
+	if d.timer == nil {
+		d.timer = time.AfterFunc(wait, func() { d.end() })
+	} else {
+		d.timer.Reset(wait)
+	}
+	size := 0
+	var err error
+	for size < dropBytes && err == nil {
+		var n int
+		n, err = resp.Body.Read(d.into[:])
+		size += n
+	}
+	early = d.timer.Stop()
 	_ = resp.Body.Close()
-	return err == nil && n < dropBytes
+	return errors.Is(err, io.EOF) && size < dropBytes, early
 }

@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/http/httpproxy"
-
 	"mcpwire/internal/redact"
 )
 
@@ -50,6 +48,8 @@ type Endpoint struct {
 	options Options
 	tripper http.RoundTripper // pool, perhaps with something around it
 	pool    *http.Transport
+
+	droppers sync.Pool // those that are not in use
 
 	mu     sync.Mutex
 	url    *url.URL // where redirects have led
@@ -130,12 +130,12 @@ func (e *Endpoint) URL() *url.URL {
 	return &u
 }
 
-// proxy reads the environment at each request: net/http's own function remembers what it read first.
+// proxy goes by the environment as it is now: net/http's own function remembers what it read first.
 func (e *Endpoint) proxy(r *http.Request) (*url.URL, error) {
 	if e.options.Proxy != nil {
 		return e.options.Proxy(r.URL)
 	}
-	return httpproxy.FromEnvironment().ProxyFunc()(r.URL)
+	return environment.proxy(r.URL)
 }
 
 // A tracked connection is known to its endpoint, which closes it at the end.

@@ -1,19 +1,15 @@
 package httpwire
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"mcpwire/internal/redact"
@@ -25,10 +21,10 @@ const maxRedirects = 5
 
 // A Request is one HTTP request to an endpoint.
 type Request struct {
-	Method string
-	Body   []byte      // nil: none
-	Header http.Header // what the protocol needs; it is not changed
-	URL    *url.URL    // nil: the endpoint's own
+	Method  string
+	Body    []byte // nil: none
+	Headers Headers
+	URL     *url.URL // nil: the endpoint's own
 }
 
 // Do sends a request and returns the answer, whatever its status, with a gzip encoding undone. Redirects are followed
@@ -39,11 +35,12 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 	if target == nil {
 		target = e.target()
 	}
-	var begun atomic.Bool
+	s := newSending(r.Body)
+	defer s.recycle()
 	for hops := 0; ; hops++ {
-		resp, err := e.once(ctx, r, target, &begun)
+		resp, err := e.once(ctx, r, target, s)
 		if err != nil {
-			return nil, delivery(&begun), err
+			return nil, s.delivery(), err
 		}
 		next, err := e.redirect(resp, target)
 		if next == nil && err == nil {
@@ -63,41 +60,19 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 	}
 }
 
-func delivery(begun *atomic.Bool) transport.Delivery {
-	if begun.Load() {
-		return transport.MaybeDelivered
-	}
-	return transport.NotDelivered
-}
-
 func (e *Endpoint) moved(to *url.URL) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.url = to
 }
 
-// watch has begun tell whether the request has begun to be written. net/http begins anew on another connection only if
-// not a byte was written on the one before, which had been closed while it was idle.
-func watch(ctx context.Context, begun *atomic.Bool) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { begun.Store(false) },
-		WroteHeaders: func() { begun.Store(true) },
-	})
-}
-
-func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atomic.Bool) (*http.Response, error) {
-	req := (&http.Request{Method: r.Method, URL: to, Host: to.Host, Header: e.header(r.Header)}).
-		WithContext(watch(ctx, begun))
-	if host := req.Header.Get("Host"); host != "" {
-		req.Host = host
-		req.Header.Del("Host")
+func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, s *sending) (*http.Response, error) {
+	headers := e.of(r)
+	host := headers.host
+	if host == "" {
+		host = to.Host
 	}
-	if r.Body != nil {
-		req.ContentLength = int64(len(r.Body))
-		// A type that net/http knows, which it writes together with the headers.
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
-		req.Body, _ = req.GetBody()
-	}
+	req := s.request(ctx, &http.Request{Method: r.Method, URL: to, Host: host, Header: headers.all})
 	start := time.Now()
 	resp, err := e.roundTrip(req)
 	switch {
@@ -123,6 +98,7 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, begun *atom
 func (e *Endpoint) roundTrip(req *http.Request) (*http.Response, error) {
 	if u := req.URL.User; u != nil && req.Header.Get("Authorization") == "" {
 		password, _ := u.Password()
+		req.Header = req.Header.Clone()
 		req.SetBasicAuth(u.Username(), password)
 	}
 	resp, err := e.tripper.RoundTrip(req)
@@ -157,18 +133,6 @@ func redirects(status int) bool {
 		return true
 	}
 	return false
-}
-
-// header returns the configured headers with the protocol's put on top. A configured header that is empty is left out.
-func (e *Endpoint) header(protocol http.Header) http.Header {
-	h := make(http.Header, len(e.options.Headers)+len(protocol))
-	for name, value := range e.options.Headers {
-		if value != "" {
-			h.Set(name, value)
-		}
-	}
-	maps.Copy(h, protocol)
-	return h
 }
 
 // clean takes the URL out of a failure, which may hold a secret, and names the proxy, which may be the culprit. What

@@ -16,6 +16,7 @@ type peek struct {
 	mu     sync.Mutex
 	raw    syscall.RawConn // nil: there is nothing to look at
 	look   func(fd uintptr)
+	fds    [1]unix.PollFd
 	one    [1]byte
 	closed bool
 }
@@ -28,6 +29,11 @@ func newPeek(c net.Conn) *peek {
 		}
 	}
 	p.look = func(fd uintptr) {
+		// Mostly there is nothing to be read, which poll tells at less cost.
+		p.fds[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN} //nolint:gosec // a descriptor is small
+		if n, err := unix.Poll(p.fds[:], 0); n == 0 && err == nil {
+			return
+		}
 		n, _, err := unix.Recvfrom(int(fd), p.one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		p.closed = n == 0 && err == nil || err == unix.ECONNRESET
 	}

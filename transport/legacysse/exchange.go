@@ -89,7 +89,9 @@ func (x *exchange) run() (transport.Delivery, error) {
 func (c *conn) post(ctx context.Context, body []byte) (*http.Response, transport.Delivery, error) {
 	header := c.header()
 	header.Set("Content-Type", "application/json")
-	return c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, URL: c.address(), Body: body, Header: header})
+	return c.endpoint.Do(ctx, httpwire.Request{
+		Method: http.MethodPost, URL: c.address(), Body: body, Headers: c.endpoint.Headers(header),
+	})
 }
 
 // acknowledged reads the POST's own answer. Any success is one; what comes with it is dropped, unless it is JSON: some

@@ -80,7 +80,7 @@ func (c *conn) startClock() *time.Timer {
 func (c *conn) connect() error {
 	header := c.header()
 	header.Set("Accept", "text/event-stream")
-	resp, _, err := c.endpoint.Do(c.stream, httpwire.Request{Method: http.MethodGet, Header: header})
+	resp, _, err := c.endpoint.Do(c.stream, httpwire.Request{Method: http.MethodGet, Headers: c.endpoint.Headers(header)})
 	if err != nil {
 		return err
 	}

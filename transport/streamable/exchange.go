@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"sync/atomic"
 	"time"
 
@@ -12,36 +13,63 @@ import (
 	"mcpwire/transport"
 )
 
-// An exchange is one POST and what belongs to it.
+// An exchange is one POST and what belongs to it. Most of what it needs outlives it, for the next one.
 type exchange struct {
 	conn   *conn
 	call   *transport.Call
 	caller context.Context
 	ctx    context.Context // done when the exchange must end
 	cancel context.CancelCauseFunc
+	untie  func() bool // from the caller; nil: it has no end, or ctx is a child of it
+	once   bool        // it is not used again
 	own    atomic.Bool // the answer is being read: the call's end is seen without being woken
 	stream bool        // it waits on an event stream; guarded by conn.mu
 
 	lastEvent string // the id of the last event on the call's stream
 	retry     time.Duration
+
+	stop, over, left func() // cancel, as such, for the call's end, and for the caller's
 }
 
 // begin starts the clocks of a call and ties the exchange to all that may end it.
 func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *exchange {
 	call.Start(what, c.options.Timeout)
-	x := &exchange{conn: c, call: call, caller: ctx, retry: -1}
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	call.OnEnd(func() {
-		if !x.own.Load() {
-			x.cancel(nil)
-		}
-	})
+	x := c.exchange(ctx)
+	x.call, x.caller, x.retry = call, ctx, -1
+	call.OnEnd(x.over)
+	if !x.once && ctx.Done() != nil {
+		x.untie = context.AfterFunc(ctx, x.left)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.exchanges[x] = struct{}{}
-	if c.all.Err() != nil {
+	switch { // before anything is sent
+	case c.all.Err() != nil:
 		x.cancel(context.Cause(c.all))
+	case ctx.Err() != nil:
+		x.cancel(context.Cause(ctx))
 	}
+	return x
+}
+
+// exchange returns one that has not begun: one that is used again, unless somebody looks for the caller's values.
+func (c *conn) exchange(ctx context.Context) *exchange {
+	looked := c.options.Wrap != nil || httptrace.ContextClientTrace(ctx) != nil
+	if !looked {
+		if x, ok := c.spare.Get().(*exchange); ok {
+			return x
+		}
+		ctx = context.Background()
+	}
+	x := &exchange{conn: c, once: looked}
+	x.ctx, x.cancel = context.WithCancelCause(ctx)
+	x.stop = func() { x.cancel(nil) }
+	x.over = func() {
+		if !x.own.Load() {
+			x.cancel(nil)
+		}
+	}
+	x.left = func() { x.cancel(context.Cause(x.caller)) }
 	return x
 }
 
@@ -56,22 +84,31 @@ func (x *exchange) streaming() {
 	}
 }
 
+// finish ends an exchange whose call is over. One that went well, and that nobody may still end, is used again.
 func (x *exchange) finish() {
-	x.conn.mu.Lock()
-	delete(x.conn.exchanges, x)
-	x.conn.mu.Unlock()
-	x.cancel(nil)
+	c := x.conn
+	c.mu.Lock()
+	delete(c.exchanges, x)
+	x.stream = false
+	c.mu.Unlock()
+	tied := x.untie != nil && !x.untie()
+	if x.once || tied || !x.call.Settled() || x.ctx.Err() != nil {
+		x.cancel(nil)
+		return
+	}
+	x.call, x.caller, x.untie, x.lastEvent = nil, nil, nil, ""
+	x.own.Store(false)
+	c.spare.Put(x)
 }
 
 // Exchange implements transport.Conn.
 func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
-	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
+		return c.fail(call.Envelope.String(), transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	if ctx.Err() != nil {
-		return c.fail(op, transport.NotDelivered, context.Cause(ctx))
+		return c.fail(call.Envelope.String(), transport.NotDelivered, context.Cause(ctx))
 	}
 	x := c.begin(ctx, call, "request")
 	defer x.finish()
@@ -79,7 +116,7 @@ func (c *conn) Exchange(ctx context.Context, call *transport.Call) error {
 	if call.Stop() {
 		return nil
 	}
-	err = x.failure(op, delivery, err)
+	err = x.failure(delivery, err)
 	var carriage *transport.Error
 	told := call.Envelope.Revision != "" // by the end of the exchange
 	if errors.As(err, &carriage) && carriage.Delivery == transport.MaybeDelivered && !told {
@@ -99,31 +136,11 @@ func (c *conn) abandon(note []byte) {
 	}, c.active.Done)
 }
 
-// post sends one message. One that describes itself has its facts in headers, and no session.
+// post sends one message.
 func (c *conn) post(
 	ctx context.Context, body []byte, facts transport.Envelope,
 ) (*http.Response, transport.Delivery, error) {
-	header := http.Header{}
-	if facts.Revision == "" {
-		header = c.header("")
-	} else {
-		mirror(header, facts)
-	}
-	header["Content-Type"] = []string{"application/json"}
-	header["Accept"] = []string{"application/json, text/event-stream"}
-	return c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Header: header})
-}
-
-// mirror shows the facts of a message in headers (2026-07-28, Streamable HTTP, request metadata).
-func mirror(header http.Header, facts transport.Envelope) {
-	header[revisionHeader] = []string{facts.Revision}
-	header["Mcp-Method"] = []string{facts.Method}
-	if facts.Name != "" {
-		header["Mcp-Name"] = []string{encodeHeader(facts.Name)}
-	}
-	for _, h := range facts.Headers {
-		header[http.CanonicalHeaderKey(h.Name)] = []string{encodeHeader(h.Value)}
-	}
+	return c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: body, Headers: c.postHeaders(facts)})
 }
 
 // run sends the request and reads its answer. A nil error means that the exchange went well; whether the call was
@@ -168,26 +185,32 @@ func (x *exchange) refused(resp *http.Response, hadSession bool) (transport.Deli
 
 // status makes an error of an answer's status and the beginning of its body, and closes it.
 func (x *exchange) status(resp *http.Response) *transport.StatusError {
-	return x.conn.endpoint.Refusal(resp, func() { x.cancel(nil) })
+	return x.conn.endpoint.Refusal(resp, x.stop)
 }
 
 // readJSON reads an answer that is one JSON text.
 func (x *exchange) readJSON(resp *http.Response) (transport.Delivery, error) {
 	defer resp.Body.Close()
-	text, err := httpwire.ReadAll(resp, x.conn.options.MaxMessage)
-	if err != nil && !errors.Is(err, transport.ErrTooLarge) {
-		return transport.MaybeDelivered, err
-	} else if err != nil {
+	var failure error // of what was read
+	err := httpwire.Read(resp, x.conn.options.MaxMessage, func(text []byte) (keeps bool) {
+		x.own.Store(true)
+		verdict := x.conn.receiver.Receive(x.call, text)
+		switch {
+		case x.call.Settled():
+		case verdict == transport.Malformed:
+			failure = x.conn.endpoint.Malformed(text)
+		default:
+			failure = errors.New("the server answered another request than was asked")
+		}
+		return verdict == transport.Kept
+	})
+	switch {
+	case err == nil:
+		return transport.Answered, failure
+	case errors.Is(err, transport.ErrTooLarge):
 		return transport.Answered, err
 	}
-	x.own.Store(true)
-	switch verdict := x.conn.receiver.Receive(x.call, text); {
-	case x.call.Settled():
-		return transport.Answered, nil
-	case verdict == transport.Malformed:
-		return transport.Answered, x.conn.endpoint.Malformed(text)
-	}
-	return transport.Answered, errors.New("the server answered another request than was asked")
+	return transport.MaybeDelivered, err
 }
 
 // kindBytes is how much is shown of the type that a body is said to have.
@@ -204,15 +227,14 @@ func (x *exchange) unreadable(resp *http.Response) error {
 }
 
 // failure makes the error of an exchange that was not settled.
-func (x *exchange) failure(op string, delivery transport.Delivery, err error) error {
-	return x.conn.fail(op, delivery, httpwire.Cause(x.call, x.caller, x.conn.Err(), err))
+func (x *exchange) failure(delivery transport.Delivery, err error) error {
+	return x.conn.fail(x.call.Envelope.String(), delivery, httpwire.Cause(x.call, x.caller, x.conn.Err(), err))
 }
 
 // Send implements transport.Conn. Any 2xx is success, whatever comes with it (2025-11-25, transports, sending 4).
 func (c *conn) Send(ctx context.Context, call *transport.Call) error {
-	op := call.Envelope.String()
 	if !c.enter() {
-		return c.fail(op, transport.NotDelivered, httpwire.Reason(c.Err()))
+		return c.fail(call.Envelope.String(), transport.NotDelivered, httpwire.Reason(c.Err()))
 	}
 	defer c.active.Done()
 	x := c.begin(ctx, call, "notify")
@@ -228,7 +250,7 @@ func (c *conn) Send(ctx context.Context, call *transport.Call) error {
 		delivery, err = x.refused(resp, hadSession)
 	}
 	call.Stop()
-	return x.failure(op, delivery, err)
+	return x.failure(delivery, err)
 }
 
 // dropWait is how long the end of a body is waited for that nobody wants.
@@ -244,7 +266,8 @@ func (c *conn) drop(resp *http.Response, x *exchange) {
 		_ = resp.Body.Close()
 		return
 	}
-	if !httpwire.Drop(resp, dropWait, func() { x.cancel(nil) }) {
+	if !c.endpoint.Drop(resp, dropWait, x.stop) {
+		x.once = true // the timer may come yet
 		c.mu.Lock()
 		c.patient = false
 		c.mu.Unlock()

@@ -60,25 +60,9 @@ func (c *conn) deleteSession(ctx context.Context) {
 	if id == "" || errors.Is(c.Err(), transport.ErrSessionLost) {
 		return
 	}
-	header := c.header("")
-	delete(header, "Accept")
-	resp, _, err := c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodDelete, Header: header})
+	header := c.header(id, c.negotiated().Revision)
+	resp, _, err := c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodDelete, Headers: c.endpoint.Headers(header)})
 	if err == nil {
 		_ = resp.Body.Close()
 	}
-}
-
-// header returns the headers of a request.
-func (c *conn) header(lastEvent string) http.Header {
-	h := http.Header{"Accept": {"text/event-stream"}}
-	if id := c.session.current(); id != "" {
-		h[sessionHeader] = []string{id}
-	}
-	if revision := c.negotiated().Revision; revision != "" {
-		h[revisionHeader] = []string{revision}
-	}
-	if lastEvent != "" {
-		h["Last-Event-Id"] = []string{lastEvent}
-	}
-	return h
 }

@@ -29,7 +29,7 @@ func (x *exchange) readStream(resp *http.Response) error {
 	for fruitless := 0; ; fruitless++ {
 		before := x.lastEvent
 		err := x.readEvents(resp)
-		if _, bad := errors.AsType[*transport.MalformedError](err); bad || x.over() {
+		if _, bad := errors.AsType[*transport.MalformedError](err); bad || x.ended() {
 			return err
 		}
 		if x.lastEvent != before {
@@ -49,8 +49,8 @@ func (x *exchange) resumable() bool {
 	return x.call.Envelope.Revision == "" && x.conn.negotiated().Resume
 }
 
-// over reports whether there is nothing more to wait for.
-func (x *exchange) over() bool { return x.call.Settled() || x.call.Err() != nil || x.ctx.Err() != nil }
+// ended reports whether there is nothing more to wait for.
+func (x *exchange) ended() bool { return x.call.Settled() || x.call.Err() != nil || x.ctx.Err() != nil }
 
 func unlessEOF(err error) error {
 	if errors.Is(err, io.EOF) {
@@ -59,9 +59,18 @@ func unlessEOF(err error) error {
 	return err
 }
 
+// reader returns a reader for a call's stream. Those are used again, since calls come one after the other.
+func (c *conn) reader(body io.Reader) *sse.Reader {
+	if events, ok := c.readers.Get().(*sse.Reader); ok {
+		events.Reset(body)
+		return events
+	}
+	return sse.NewReader(body, sse.Options{MaxEvent: c.options.MaxMessage, Big: int(c.bigEvent.Load())})
+}
+
 // readEvents reads one stream to the call's end or its own. It closes the body.
 func (x *exchange) readEvents(resp *http.Response) error {
-	events := sse.NewReader(resp.Body, sse.Options{MaxEvent: x.conn.options.MaxMessage})
+	events := x.conn.reader(resp.Body)
 	defer func() {
 		if id := events.LastID(); id != "" {
 			x.lastEvent = id
@@ -69,6 +78,9 @@ func (x *exchange) readEvents(resp *http.Response) error {
 		if wait, ok := events.Retry(); ok {
 			x.retry = wait
 		}
+		events.Reset(nil)
+		x.conn.bigEvent.Store(int64(events.Big()))
+		x.conn.readers.Put(events)
 	}()
 	for {
 		ev, err := events.Next()
@@ -92,7 +104,7 @@ func (x *exchange) readEvents(resp *http.Response) error {
 		case x.call.Settled():
 			x.conn.drop(resp, x)
 			return nil
-		case x.over():
+		case x.ended():
 			_ = resp.Body.Close()
 			return context.Cause(x.ctx)
 		case verdict == transport.Malformed && ev.Unfinished:
@@ -116,7 +128,7 @@ func (x *exchange) resume(fruitless int) (*http.Response, error) {
 			return resp, nil
 		}
 		var status *transport.StatusError
-		if refused := errors.As(err, &status) && status.Status < 500; refused || fruitless >= maxResumes || x.over() {
+		if refused := errors.As(err, &status) && status.Status < 500; refused || fruitless >= maxResumes || x.ended() {
 			return nil, err
 		}
 		fruitless++
@@ -147,7 +159,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // get opens a stream by GET: a standing one, or the rest of the one that had the event lastEvent.
 func (c *conn) get(ctx context.Context, lastEvent string) (*http.Response, error) {
-	resp, _, err := c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodGet, Header: c.header(lastEvent)})
+	resp, _, err := c.endpoint.Do(ctx, httpwire.Request{Method: http.MethodGet, Headers: c.getHeaders(lastEvent)})
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mcpwire/internal/httpwire"
@@ -91,6 +92,10 @@ type conn struct {
 	endpoint *httpwire.Endpoint
 	receiver transport.Receiver
 	session  session
+	posted   atomic.Pointer[posted] // nil: nothing was posted yet
+	spare    sync.Pool              // of *exchange
+	readers  sync.Pool              // of *sse.Reader, for calls' streams
+	bigEvent atomic.Int64           // what they have learnt; see sse.Reader.Big
 
 	streams    context.Context // of exchanges that wait on an event stream
 	endStreams context.CancelCauseFunc
