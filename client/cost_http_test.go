@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"mcpwire/client"
+	"mcpwire/internal/proc/proctest"
 	"mcpwire/transport/streamable"
 )
 
@@ -46,12 +49,13 @@ func (s *cheap) serve(c net.Conn) {
 	r := bufio.NewReader(c)
 	var body, out, message []byte
 	for {
-		size := 0
+		size, listens := 0, false
 		for {
 			line, err := r.ReadSlice('\n')
 			if err != nil {
 				return
 			}
+			listens = listens || bytes.HasPrefix(line, []byte("GET "))
 			if line = bytes.TrimSpace(line); len(line) == 0 {
 				break
 			}
@@ -60,6 +64,11 @@ func (s *cheap) serve(c net.Conn) {
 					size = 10*size + int(digit-'0')
 				}
 			}
+		}
+		if listens {
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+			_, _ = io.Copy(io.Discard, r) // until the client closes it
+			return
 		}
 		body = append(body[:0], make([]byte, size)...)
 		if _, err := io.ReadFull(r, body); err != nil {
@@ -139,6 +148,29 @@ func TestACallOverHTTPAllocatesLittle(t *testing.T) {
 		if got > row.most {
 			t.Errorf("a call answered with %s allocates %v times, more than %v", row.name, got, row.most)
 		}
+	}
+}
+
+// An idle client that listens holds its stream's reader and net/http's two goroutines; the socket for calls is shared.
+func TestAnIdleClientThatListensHoldsFewGoroutines(t *testing.T) {
+	const clients, each = 8, 3
+	s := serveCheaply(t, false)
+	before := runtime.NumGoroutine()
+	for range clients {
+		c, err := client.Connect(t.Context(), streamable.New(streamable.Options{URL: "http://" + s.listener.Addr().String()}),
+			client.Options{
+				Protocol: client.ProtocolSession, OnNotification: func(context.Context, string, json.RawMessage) {},
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { closeClient(t, c) })
+		callText(t, c, "any", nil)
+	}
+	const most = clients*(each+1) + 3*(2+1) // the server has one for each socket; dialling may have brought some more
+	few := func() bool { return runtime.NumGoroutine()-before <= most }
+	if !proctest.Within(5*time.Second, few) {
+		t.Errorf("%d clients hold %d goroutines, more than %d", clients, runtime.NumGoroutine()-before, most)
 	}
 }
 

@@ -3,11 +3,8 @@
 package httpwire
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -46,27 +43,15 @@ type Trace struct {
 type Endpoint struct {
 	Quotes
 	options Options
-	tripper http.RoundTripper // pool, perhaps with something around it
-	pool    *http.Transport
+	tripper http.RoundTripper // that of pool, perhaps with something around it
+	pool    *pool
+	closing sync.Once
 
 	droppers sync.Pool // those that are not in use
 
-	mu     sync.Mutex
-	url    *url.URL // where redirects have led
-	conns  map[net.Conn]struct{}
-	closed bool
+	mu  sync.Mutex
+	url *url.URL // where redirects have led
 }
-
-// connsPerHost is how many idle connections are kept. Two, net/http's default, cost a dial for most calls as soon as
-// several are made at once.
-const connsPerHost = 64
-
-// setupLimit is how long dialling may take, and a TLS handshake. The clock of each call covers them like headers and
-// body, but net/http goes on with them when the call has ended, for the sake of the next one.
-var setupLimit = 30 * time.Second
-
-// maxHeader bounds the headers of one answer, in bytes.
-const maxHeader = 1 << 20
 
 // New checks the URL and returns the endpoint. Nothing is dialled.
 func New(o Options) (*Endpoint, error) {
@@ -80,29 +65,10 @@ func New(o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("the url has no host: %q", redact.URL(o.URL))
 	}
 	u.Fragment, u.RawFragment = "", ""
-	e := &Endpoint{Quotes: knowing(o, u), options: o, url: u, conns: map[net.Conn]struct{}{}}
-	dialer := &net.Dialer{KeepAlive: 30 * time.Second, Timeout: setupLimit}
-	e.pool = &http.Transport{
-		Proxy:               e.proxy,
-		TLSClientConfig:     o.TLS,
-		TLSHandshakeTimeout: setupLimit,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        connsPerHost,
-		// net/http's own limit is ten times that.
-		MaxResponseHeaderBytes: maxHeader,
-		MaxIdleConnsPerHost:    connsPerHost,
-		IdleConnTimeout:        90 * time.Second,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return e.track(c)
-		},
-	}
-	e.tripper = e.pool
+	e := &Endpoint{Quotes: knowing(o, u), options: o, url: u, pool: borrow(u, o)}
+	e.tripper = e.pool.transport
 	if o.Wrap != nil {
-		e.tripper = o.Wrap(e.pool)
+		e.tripper = o.Wrap(e.tripper)
 	}
 	return e, nil
 }
@@ -130,64 +96,5 @@ func (e *Endpoint) URL() *url.URL {
 	return &u
 }
 
-// proxy goes by the environment as it is now: net/http's own function remembers what it read first.
-func (e *Endpoint) proxy(r *http.Request) (*url.URL, error) {
-	if e.options.Proxy != nil {
-		return e.options.Proxy(r.URL)
-	}
-	return environment.proxy(r.URL)
-}
-
-// A tracked connection is known to its endpoint, which closes it at the end.
-type tracked struct {
-	net.Conn
-	endpoint *Endpoint
-	peek     *peek
-}
-
-func (e *Endpoint) track(c net.Conn) (net.Conn, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		_ = c.Close()
-		return nil, net.ErrClosed
-	}
-	t := &tracked{c, e, newPeek(c)}
-	e.conns[t] = struct{}{}
-	return t, nil
-}
-
-// errStale makes net/http take another connection, since not a byte was written on this one.
-var errStale = errors.New("the server has closed the connection")
-
-// Write writes to a connection that the server has not closed. A server that was restarted has closed those that were
-// idle; a request that is written to one of them is lost, and nobody could say whether it was run.
-func (t *tracked) Write(p []byte) (int, error) {
-	if t.peek.closedByPeer() {
-		return 0, errStale
-	}
-	return t.Conn.Write(p)
-}
-
-// Close closes the connection.
-func (t *tracked) Close() error {
-	t.endpoint.mu.Lock()
-	delete(t.endpoint.conns, t)
-	t.endpoint.mu.Unlock()
-	return t.Conn.Close()
-}
-
-// Close closes every connection, in use or not.
-func (e *Endpoint) Close() {
-	e.mu.Lock()
-	e.closed = true
-	open := make([]net.Conn, 0, len(e.conns))
-	for c := range e.conns {
-		open = append(open, c)
-	}
-	e.mu.Unlock()
-	e.pool.CloseIdleConnections()
-	for _, c := range open {
-		_ = c.Close() // it may have closed itself meanwhile
-	}
-}
+// Close closes every connection, in use or not, unless other endpoints share them.
+func (e *Endpoint) Close() { e.closing.Do(e.pool.release) }

@@ -27,3 +27,12 @@ func (p *proxies) proxy(of *url.URL) (*url.URL, error) {
 	p.mu.Unlock()
 	return choose(of)
 }
+
+// proxy returns the proxy of requests to an address. It goes by the environment as it is now: net/http's own function
+// remembers what it read first.
+func (o *Options) proxy(of *url.URL) (*url.URL, error) {
+	if o.Proxy != nil {
+		return o.Proxy(of)
+	}
+	return environment.proxy(of)
+}

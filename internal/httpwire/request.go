@@ -77,6 +77,7 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, s *sending)
 	resp, err := e.roundTrip(req)
 	switch {
 	case err != nil:
+		e.pool.retire()
 		err = e.clean(err, req)
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		// Nobody asked for that. The body is the bare connection, whose reads no context ends.
@@ -147,7 +148,7 @@ func (e *Endpoint) clean(err error, req *http.Request) error {
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("the server closed the connection without an answer: %w", err)
 	}
-	if proxy, perr := e.proxy(req); perr == nil && proxy != nil {
+	if proxy, perr := e.options.proxy(req.URL); perr == nil && proxy != nil {
 		return fmt.Errorf("via proxy %s: %w", redact.URL(proxy.String()), err)
 	}
 	return err

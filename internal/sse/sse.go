@@ -20,6 +20,8 @@ const Message = "message"
 // Options are the settings of a Reader. The zero value works.
 type Options struct {
 	MaxEvent int // the cap of an event's data in bytes; <=0: 64 MiB
+	// Quiet is set for a stream on which little comes, so that its reader begins with 1 KiB rather than 4.
+	Quiet bool
 	// Big is what a Reader of a stream of the same server has learnt of the size of events; see Reader.Big.
 	Big int
 }
@@ -74,8 +76,11 @@ func NewReader(src io.Reader, o Options) *Reader {
 	}
 	limit := min(o.MaxEvent, math.MaxInt/4) // so that sums with it stay in range
 	r := &Reader{src: src, limit: limit, want: firstBuffer, retry: -1, lastBig: o.Big}
-	if o.Big > 0 {
+	switch {
+	case o.Big > 0:
 		r.want = fullBuffer
+	case o.Quiet:
+		r.want = leastRead
 	}
 	return r
 }

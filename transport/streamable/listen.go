@@ -50,7 +50,7 @@ type standing struct {
 
 func (s *standing) run(ctx context.Context) error {
 	for fruitless := 0; ; fruitless++ {
-		resp, err := s.conn.get(ctx, s.lastEvent)
+		resp, err := s.open(ctx)
 		if err == nil {
 			s.opened()
 			start := time.Now()
@@ -69,6 +69,22 @@ func (s *standing) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// open opens the stream on another goroutine, since a stack that has grown for a request hardly ever shrinks, and this
+// one waits for long.
+func (s *standing) open(ctx context.Context) (*http.Response, error) {
+	type opening struct {
+		resp *http.Response
+		err  error
+	}
+	opened := make(chan opening)
+	go func() {
+		resp, err := s.conn.get(ctx, s.lastEvent)
+		opened <- opening{resp, err}
+	}()
+	o := <-opened
+	return o.resp, o.err
 }
 
 // refusal returns the error that ends listening, if the server will not have it; nil if it may want it later.
@@ -94,7 +110,7 @@ func refusal(err error) error {
 // read reads one life of the stream, and reports whether it brought anything. It closes the body.
 func (s *standing) read(resp *http.Response) (useful bool, err error) {
 	defer resp.Body.Close()
-	events := sse.NewReader(resp.Body, sse.Options{MaxEvent: s.conn.options.MaxMessage})
+	events := sse.NewReader(resp.Body, sse.Options{MaxEvent: s.conn.options.MaxMessage, Quiet: true})
 	defer func() {
 		if id := events.LastID(); id != "" && id != s.lastEvent {
 			s.lastEvent, useful = id, true

@@ -185,7 +185,8 @@ func (c *conn) lose() {
 // closeLimit bounds the DELETE that ends a session.
 const closeLimit = 2 * time.Second
 
-// Close implements transport.Conn: exchanges end, then the session is deleted, then the sockets are closed.
+// Close implements transport.Conn: exchanges end, then the session is deleted, then the sockets are closed,
+// unless other connections to the same host share them.
 func (c *conn) Close(ctx context.Context) error {
 	c.shutdown.Do(func() {
 		defer close(c.closed)
