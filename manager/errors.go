@@ -99,6 +99,13 @@ func hopeless(err error) bool {
 
 // wantsLogin reports whether a server refuses us until somebody logs in.
 func wantsLogin(err error) bool {
+	if errors.Is(err, transport.ErrLoginRequired) {
+		return true
+	}
 	status, ok := errors.AsType[*transport.StatusError](err)
-	return ok && status.Status == http.StatusUnauthorized
+	if !ok || status.Status != http.StatusUnauthorized {
+		return false
+	}
+	later, ok := status.Login.(interface{ Temporary() bool })
+	return !ok || !later.Temporary()
 }

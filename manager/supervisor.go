@@ -73,7 +73,7 @@ func newSupervisor(m *Manager, server config.Server) *supervisor {
 	if server.Disabled {
 		s.state = Disabled
 	}
-	s.base, s.stop = context.WithCancel(context.Background())
+	s.base, s.stop = context.WithCancel(transport.Unattended(context.Background()))
 	s.current = s.newView()
 	return s
 }

@@ -14,6 +14,8 @@ var (
 	ErrClosed = errors.New("transport closed")
 	// ErrNoStream: the carrier has no standing stream.
 	ErrNoStream = errors.New("no standing stream")
+	// ErrLoginRequired: the server refuses us until somebody logs in. The error that wraps it says how.
+	ErrLoginRequired = errors.New("login required")
 	// ErrTooLarge: a message is above a cap.
 	ErrTooLarge = errors.New("message too large")
 	// ErrCongested: the bytes that wait to be sent are at their cap.

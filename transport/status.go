@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -20,6 +21,10 @@ type StatusError struct {
 	AuthServer string        // Mcp-Auth-Server; empty if absent
 	RetryAfter time.Duration // from Retry-After of a 429 or 503; 0 if absent
 	Err        error         // the JSON-RPC error of the body, or nil
+	// Login tells why the login that there is, if any, does not help; it satisfies errors.Is(err, ErrLoginRequired) where
+	// logging in would; it has a method Temporary that returns true where nobody need log in, since the login could only
+	// not be refreshed just now. Nil where nothing is known of logins.
+	Login error
 }
 
 // Error returns "HTTP <status>: <text>", with the hints for logging in and the body behind it.
@@ -40,11 +45,16 @@ func (e *StatusError) Error() string {
 	if e.AuthServer != "" {
 		fmt.Fprintf(&b, " (Mcp-Auth-Server: %s)", e.AuthServer)
 	}
+	if e.Login != nil {
+		fmt.Fprintf(&b, "; %v", e.Login)
+	}
 	return b.String()
 }
 
-// Unwrap returns the JSON-RPC error of the body, if there was one.
-func (e *StatusError) Unwrap() error { return e.Err }
+// Unwrap returns the JSON-RPC error of the body and what is known of logins, as far as there is either.
+func (e *StatusError) Unwrap() []error {
+	return slices.DeleteFunc([]error{e.Err, e.Login}, func(err error) bool { return err == nil })
+}
 
 // A MalformedError tells that an answer on a call's own stream was no message.
 type MalformedError struct {

@@ -5,6 +5,7 @@ package httpwire
 import (
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -23,8 +24,15 @@ type Options struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Wrap is put around the connections' round tripper, as authorization does; may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// Discreet says that Wrap's round tripper changes nothing in a request, not even its headers.
+	Discreet bool
+	// Dial is asked before a connection to an address, in the form "ip:port", that is not a proxy's; may be nil.
+	Dial func(address string) error
 	// Secrets are kept out of error texts and traces, like the values of those Headers whose names look secret.
 	Secrets []string
+	// Live returns further secrets, which change with time; may be nil. A round tripper of Wrap can have a method Secrets
+	// for that, and a method Close, which the end of the endpoint calls.
+	Live func() []string
 	// OnTrace is told of each exchange when its headers have come, or it has failed; may be nil. It must be quick.
 	OnTrace func(Trace)
 }
@@ -69,6 +77,9 @@ func New(o Options) (*Endpoint, error) {
 	e.tripper = e.pool.transport
 	if o.Wrap != nil {
 		e.tripper = o.Wrap(e.tripper)
+		if w, ok := e.tripper.(interface{ Secrets() []string }); ok && o.Live == nil {
+			e.live = w.Secrets
+		}
 	}
 	return e, nil
 }
@@ -96,5 +107,13 @@ func (e *Endpoint) URL() *url.URL {
 	return &u
 }
 
-// Close closes every connection, in use or not, unless other endpoints share them.
-func (e *Endpoint) Close() { e.closing.Do(e.pool.release) }
+// Close closes every connection, in use or not, unless other endpoints share them; before that what Wrap has put around
+// them, if it can be closed.
+func (e *Endpoint) Close() {
+	e.closing.Do(func() {
+		if w, ok := e.tripper.(io.Closer); ok {
+			_ = w.Close()
+		}
+		e.pool.release()
+	})
+}

@@ -25,7 +25,7 @@ func (e *Endpoint) Headers(protocol http.Header) Headers {
 	all.Del("Host")
 	// net/http asks for it itself where nobody has, at the cost of a second set of headers for each request; undoGzip does
 	// what it would do then. A round tripper that is put around it is to see what it expects.
-	if e.options.Wrap == nil && all.Get("Accept-Encoding") == "" && all.Get("Range") == "" {
+	if e.untouched() && all.Get("Accept-Encoding") == "" && all.Get("Range") == "" {
 		all["Accept-Encoding"] = []string{"gzip"}
 	}
 	return h
@@ -39,13 +39,16 @@ func (h Headers) With(others http.Header) Headers {
 	return Headers{all: all, host: h.host}
 }
 
+// untouched reports whether requests reach net/http as they are.
+func (e *Endpoint) untouched() bool { return e.options.Wrap == nil || e.options.Discreet }
+
 // of returns the headers for one request. A round tripper of somebody else may write into them.
 func (e *Endpoint) of(r Request) Headers {
 	h := r.Headers
 	if h.all == nil {
 		h = e.Headers(nil)
 	}
-	if e.options.Wrap != nil {
+	if !e.untouched() {
 		h.all = h.all.Clone()
 	}
 	return h

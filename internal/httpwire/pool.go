@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -48,7 +49,7 @@ const maxHeader = 1 << 20
 
 // borrow returns the pool of an endpoint, which must release it.
 func borrow(u *url.URL, o Options) *pool {
-	if o.TLS != nil || o.Proxy != nil || o.Wrap != nil {
+	if o.TLS != nil || o.Proxy != nil || o.Wrap != nil && !o.Discreet || o.Dial != nil {
 		p := newPool(o)
 		p.users = 1
 		return p
@@ -82,7 +83,7 @@ func newPool(o Options) *pool {
 		MaxIdleConnsPerHost:    connsPerHost,
 		IdleConnTimeout:        90 * time.Second,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			c, err := dialer.DialContext(ctx, network, address)
+			c, err := o.dialer(ctx, dialer).DialContext(ctx, network, address)
 			if err != nil {
 				return nil, err
 			}
@@ -90,6 +91,19 @@ func newPool(o Options) *pool {
 		},
 	}
 	return p
+}
+
+// direct marks the context of a request that goes through no proxy.
+type direct struct{}
+
+// dialer returns the dialer with the check of addresses, where there is one and no proxy is dialled.
+func (o *Options) dialer(ctx context.Context, plain *net.Dialer) *net.Dialer {
+	if o.Dial == nil || ctx.Value(direct{}) == nil {
+		return plain
+	}
+	checked := *plain
+	checked.Control = func(_, address string, _ syscall.RawConn) error { return o.Dial(address) }
+	return &checked
 }
 
 // retire keeps a pool from further endpoints, since something has failed: who connects anew is not to get connections

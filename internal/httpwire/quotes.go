@@ -13,7 +13,19 @@ import (
 )
 
 // Quotes quote what a server wrote, with known secrets masked. The zero value knows none.
-type Quotes struct{ secrets *redact.Set }
+type Quotes struct {
+	secrets *redact.Set
+	live    func() []string // further ones; nil: there are none
+}
+
+// text masks the secrets in a text.
+func (q Quotes) text(text string) string {
+	text = q.secrets.Text(text)
+	if q.live == nil {
+		return text
+	}
+	return redact.NewSet(q.live()...).Text(text)
+}
 
 // Knowing returns the Quotes that know the secrets in options. An address that is not valid adds none.
 func Knowing(o Options) Quotes {
@@ -25,7 +37,8 @@ func Knowing(o Options) Quotes {
 }
 
 func knowing(o Options, u *url.URL) Quotes {
-	return Quotes{redact.NewSet(slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers), inURL(u))...)}
+	known := slices.Concat(o.Secrets, redact.Secrets(o.Headers), credentials(o.Headers), inURL(u))
+	return Quotes{redact.NewSet(known...), o.Live}
 }
 
 // credentials returns what stands behind a scheme, as in "Bearer abc", since servers quote it alone.
@@ -60,17 +73,17 @@ func inURL(u *url.URL) (values []string) {
 }
 
 // Mask returns a server's text with known secrets masked.
-func (q Quotes) Mask(text string) string { return q.secrets.Text(text) }
+func (q Quotes) Mask(text string) string { return q.text(text) }
 
 // Line returns the beginning of a server's text on one line, with known secrets masked; limit is in bytes.
 func (q Quotes) Line(text string, limit int) string {
-	return redact.Line(q.secrets.Text(text), limit)
+	return redact.Line(q.text(text), limit)
 }
 
 // Show returns an address that a server may have named, with secrets masked and bounded. Known ones are masked before
 // it is cut, so that no beginning of one is left.
 func (q Quotes) Show(u *url.URL) string {
-	text := q.secrets.Text(u.String())
+	text := q.text(u.String())
 	return redact.Line(redact.URL(text[:min(len(text), 2*failureBytes)]), failureBytes)
 }
 
@@ -86,6 +99,7 @@ func (q Quotes) Failure(resp *http.Response) *transport.StatusError {
 		Challenge:  line("WWW-Authenticate", 4*excerptBytes),
 		AuthServer: line("Mcp-Auth-Server", excerptBytes),
 	}
+	e.Login = explanation(resp)
 	if e.Text == "" {
 		e.Text = "status without a name"
 	}

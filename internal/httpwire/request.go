@@ -25,6 +25,7 @@ type Request struct {
 	Body    []byte // nil: none
 	Headers Headers
 	URL     *url.URL // nil: the endpoint's own
+	Stay    bool     // redirects are answers like any other
 }
 
 // Do sends a request and returns the answer, whatever its status, with a gzip encoding undone. Redirects are followed
@@ -42,7 +43,10 @@ func (e *Endpoint) Do(ctx context.Context, r Request) (*http.Response, transport
 		if err != nil {
 			return nil, s.delivery(), err
 		}
-		next, err := e.redirect(resp, target)
+		var next *url.URL
+		if !r.Stay {
+			next, err = e.redirect(resp, target)
+		}
 		if next == nil && err == nil {
 			if r.URL == nil && hops > 0 {
 				e.moved(target)
@@ -72,7 +76,13 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, s *sending)
 	if host == "" {
 		host = to.Host
 	}
-	req := s.request(ctx, &http.Request{Method: r.Method, URL: to, Host: host, Header: headers.all})
+	req := &http.Request{Method: r.Method, URL: to, Host: host, Header: headers.all}
+	if e.options.Dial != nil {
+		if proxy, err := e.options.proxy(to); err == nil && proxy == nil {
+			ctx = context.WithValue(ctx, direct{}, true)
+		}
+	}
+	req = s.request(ctx, req)
 	start := time.Now()
 	resp, err := e.roundTrip(req)
 	switch {
@@ -169,6 +179,9 @@ func (e *reworded) Error() string { return e.text }
 // Unwrap returns the error with the text that is not to be shown.
 func (e *reworded) Unwrap() error { return e.err }
 
+// ErrOtherOrigin tells that an answer leads to another origin.
+var ErrOtherOrigin = errors.New("redirected to another origin")
+
 // redirect returns where an answer leads, or nil if it leads nowhere. 303 turns a request into another, which no
 // message survives; it is an answer like any other.
 func (e *Endpoint) redirect(resp *http.Response, from *url.URL) (*url.URL, error) {
@@ -186,8 +199,8 @@ func (e *Endpoint) redirect(resp *http.Response, from *url.URL) (*url.URL, error
 		return nil, fmt.Errorf("redirected to an address that is not valid: %s", e.Line(redactURL(err).Error(), excerptBytes))
 	}
 	if !SameOrigin(from, to) {
-		return nil, fmt.Errorf("redirected to another origin, which is not followed: from %s to %s; if that is right, "+
-			"configure the new address", e.Show(from), e.Show(to))
+		return nil, fmt.Errorf("%w, which is not followed: from %s to %s; if that is right, configure the new address",
+			ErrOtherOrigin, e.Show(from), e.Show(to))
 	}
 	return to, nil
 }

@@ -29,6 +29,9 @@ type exchange struct {
 func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *exchange {
 	call.Start(what, c.options.Timeout)
 	x := &exchange{conn: c, call: call, caller: ctx}
+	if c.options.ShowCalls && what == "request" {
+		ctx = transport.WithCall(ctx, call)
+	}
 	x.ctx, x.cancel = context.WithCancelCause(ctx)
 	x.untie = context.AfterFunc(c.all, func() { x.cancel(context.Cause(c.all)) })
 	call.OnEnd(func() { x.grace = time.AfterFunc(dropWait, func() { x.cancel(nil) }) })

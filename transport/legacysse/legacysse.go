@@ -35,6 +35,10 @@ type Options struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Wrap is put around the connections' round tripper; may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// Discreet says that Wrap's round tripper changes nothing in a request, not even its headers.
+	Discreet bool
+	// ShowCalls has Wrap's round tripper find the call that a request is for with transport.CallOf.
+	ShowCalls bool
 	// Timeout is the default of Call.Timeout (0: 30 s; negative: none).
 	Timeout time.Duration
 	// EndpointWait is how long Open waits for the endpoint event, dialling included (0: 10 s; negative: as long as its

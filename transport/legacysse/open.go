@@ -27,7 +27,8 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 	}
 	endpoint, err := httpwire.New(httpwire.Options{
 		URL: o.URL, Headers: o.Headers, Secrets: o.Secrets, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap,
-		OnTrace: o.OnTrace,
+		Discreet: o.Discreet,
+		OnTrace:  o.OnTrace,
 	})
 	if err != nil {
 		return nil, fail(err)

@@ -34,7 +34,11 @@ type exchange struct {
 // begin starts the clocks of a call and ties the exchange to all that may end it.
 func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *exchange {
 	call.Start(what, c.options.Timeout)
-	x := c.exchange(ctx)
+	seen := ctx
+	if c.options.ShowCalls && what == "request" {
+		seen = transport.WithCall(ctx, call)
+	}
+	x := c.exchange(seen)
 	x.call, x.caller, x.retry = call, ctx, -1
 	call.OnEnd(x.over)
 	if !x.once && ctx.Done() != nil {
@@ -54,7 +58,8 @@ func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *ex
 
 // exchange returns one that has not begun: one that is used again, unless somebody looks for the caller's values.
 func (c *conn) exchange(ctx context.Context) *exchange {
-	looked := c.options.Wrap != nil || httptrace.ContextClientTrace(ctx) != nil
+	o := &c.options
+	looked := o.Wrap != nil && !o.Discreet || o.ShowCalls || httptrace.ContextClientTrace(ctx) != nil
 	if !looked {
 		if x, ok := c.spare.Get().(*exchange); ok {
 			return x

@@ -31,6 +31,11 @@ type Options struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Wrap is put around the connections' round tripper; may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// Discreet says that Wrap's round tripper changes nothing in a request, not even its headers, and looks at nothing of
+	// its context but the end, and the call with ShowCalls. That makes calls cheaper.
+	Discreet bool
+	// ShowCalls has Wrap's round tripper find the call that a request is for with transport.CallOf.
+	ShowCalls bool
 	// Timeout is the default of Call.Timeout (0: 30 s; negative: none).
 	Timeout time.Duration
 	// MaxMessage bounds one message from the server, in bytes, unpacked (0: 64 MiB).
@@ -65,7 +70,8 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 	}
 	endpoint, err := httpwire.New(httpwire.Options{
 		URL: o.URL, Headers: o.Headers, Secrets: o.Secrets, TLS: o.TLS, Proxy: o.Proxy, Wrap: o.Wrap,
-		OnTrace: o.OnTrace,
+		Discreet: o.Discreet,
+		OnTrace:  o.OnTrace,
 	})
 	if err != nil {
 		return nil, fail(err)
