@@ -70,6 +70,16 @@ func (g *group) signal(sig unix.Signal) {
 
 func (g *group) close() {}
 
+// detached returns the attributes of a process that has a session of its own.
+func detached(string) (*syscall.SysProcAttr, error) { return &syscall.SysProcAttr{Setsid: true}, nil }
+
+func endOf(state *os.ProcessState) State {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok {
+		return stateOf(status)
+	}
+	return State{Code: state.ExitCode()}
+}
+
 // stateOf tells how a process ended.
 func stateOf(status syscall.WaitStatus) State {
 	if status.Signaled() {

@@ -68,7 +68,7 @@ func spawn(path string, spec Spec, env []string, files []*os.File) (*group, int,
 		HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP,
 	}}
 	argv := append([]string{spec.Command}, spec.Args...)
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".bat" || ext == ".cmd" {
+	if isBatch(path) {
 		line, shell, err := throughShell(path, spec.Args)
 		if err != nil {
 			return nil, 0, err
@@ -92,6 +92,26 @@ func spawn(path string, spec Spec, env []string, files []*os.File) (*group, int,
 	}
 	g.leader = proc
 	return g, proc.Pid, nil
+}
+
+// errNeedsShell is why a batch file is not launched.
+var errNeedsShell = errors.New("it is a batch file, which only a shell can run")
+
+// detached returns the attributes of a process that has no console.
+func detached(path string) (*syscall.SysProcAttr, error) {
+	if isBatch(path) {
+		return nil, errNeedsShell
+	}
+	return &syscall.SysProcAttr{
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS,
+	}, nil
+}
+
+func endOf(state *os.ProcessState) State { return State{Code: state.ExitCode()} }
+
+func isBatch(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".bat" || ext == ".cmd"
 }
 
 func throughShell(script string, args []string) (line, shell string, err error) {
