@@ -12,7 +12,8 @@ import (
 	"mcpwire/internal/redact"
 )
 
-// An ExpandError tells why a value of an entry could not be expanded. It shows names and places, never values.
+// An ExpandError tells why a value of an entry could not be expanded, or is wrong now that it is. It shows names and
+// places, never values.
 type ExpandError struct {
 	Server   string // the entry
 	Field    string // the field, as in Server.Places
@@ -63,6 +64,7 @@ func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, sec
 	s.TLS.Key = e.path("tls.key", s.TLS.Key)
 	s.Proxy = e.text("proxy", s.Proxy)
 	s.Protocol = e.text("protocol", s.Protocol)
+	s.Auth = e.auth(s.Auth)
 	if e.err != nil {
 		return Server{}, nil, e.err
 	}
@@ -155,6 +157,34 @@ func (e *expansion) texts(field string, values map[string]string) map[string]str
 	return values
 }
 
+// auth expands the block, and checks what only now can be checked.
+func (e *expansion) auth(a Auth) Auth {
+	a.ClientID = e.text("auth.clientId", a.ClientID)
+	a.ClientSecret = e.text("auth.clientSecret", a.ClientSecret)
+	a.Issuer = e.text("auth.issuer", a.Issuer)
+	a.ClientMetadataURL = e.text("auth.clientMetadataUrl", a.ClientMetadataURL)
+	a.TokenAuthMethod = e.text("auth.tokenAuthMethod", a.TokenAuthMethod)
+	a.SigningAlgorithm = e.text("auth.signingAlgorithm", a.SigningAlgorithm)
+	a.PrivateKey = e.path("auth.privateKey", a.PrivateKey)
+	var scopes []string
+	for _, scope := range a.Scopes {
+		if isLiteral(scope) {
+			scopes = append(scopes, scope)
+		} else {
+			scopes = append(scopes, strings.Fields(e.text("auth.scopes", scope))...)
+		}
+	}
+	a.Scopes = scopes
+	if e.err != nil || a.Off {
+		return a
+	}
+	if key, err := a.fault(func(string) bool { return true }); err != nil {
+		field := "auth." + key
+		e.err = &ExpandError{Server: e.server.Name, Field: field, Place: e.server.Places[field], Reason: err.Error()}
+	}
+	return a
+}
+
 func (e *expansion) path(field, value string) string {
 	path := e.text(field, value)
 	if e.server.Origin == "" || path == "" || filepath.IsAbs(path) {
@@ -174,7 +204,7 @@ func folderOf(file string) string {
 // anchor makes relative paths of an entry absolute, but for those with references, which Expand does: only then can
 // it be told whether they are relative.
 func (s *Server) anchor() {
-	for _, path := range []*string{&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key} {
+	for _, path := range []*string{&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key, &s.Auth.PrivateKey} {
 		if *path != "" && !filepath.IsAbs(*path) && !strings.Contains(*path, "$") {
 			*path = filepath.Join(escaped(folderOf(s.Origin)), *path)
 		}

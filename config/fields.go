@@ -19,6 +19,8 @@ import (
 type field struct {
 	set  func(*Server, jsontext.Value) error // the error continues a sentence that begins with the key
 	hint func(jsontext.Value) string         // what looks wrong though it can be meant, after the key; empty: nothing
+
+	inner []string // the known keys of its value, where others are warned of; nil: it has none, or no others
 }
 
 var fields = map[string]field{
@@ -37,6 +39,7 @@ var fields = map[string]field{
 	"required":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Required, v) }),
 	"disabled":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Disabled, v) }),
 	"tools":      {set: setTools, hint: hintTools},
+	"auth":       {set: setAuth, hint: hintAuth, inner: authNames},
 	"timeout": {
 		set:  func(s *Server, v jsontext.Value) error { return setDuration(&s.Timeout, v) },
 		hint: hintDuration,

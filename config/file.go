@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -269,6 +270,7 @@ func (r *reader) server(entry member) {
 		if hint := f.hint(m.value); hint != "" {
 			r.warn(m.valueAt, s.Name, "%s %s", m.name, hint)
 		}
+		r.innerKeys(s.Name, m, f.inner)
 		r.mark(&s, m)
 	}
 	if !good {
@@ -276,15 +278,31 @@ func (r *reader) server(entry member) {
 	}
 	_, says := s.Places["disabled"]
 	s.override = says && len(s.Places) == len([]string{"", "disabled"})
-	if _, misfit := s.kind(); misfit != "" && !s.override {
+	kind, misfit := s.kind()
+	if misfit != "" && !s.override {
 		where := s.Places[""]
 		r.report(&Problem{Path: where.Path, Line: where.Line, Column: where.Column, Server: s.Name, Text: misfit})
 		return
+	}
+	if doubt := s.authDoubt(kind); doubt != "" {
+		where := s.Places["auth"]
+		r.report(&Problem{
+			Path: where.Path, Line: where.Line, Column: where.Column, Server: s.Name, Severity: Warning, Text: "auth " + doubt,
+		})
 	}
 	s.anchor()
 	r.file.entries = append(r.file.entries, s)
 	if !s.override {
 		r.file.Servers = append(r.file.Servers, s)
+	}
+}
+
+// innerKeys warns of what a member's value has under keys that are not known; of nothing if known is nil.
+func (r *reader) innerKeys(server string, of member, known []string) {
+	for _, m := range members(of.value, of.valueAt) {
+		if known != nil && !slices.Contains(known, m.name) {
+			r.warn(m.at, server, "%s: %s", of.name, unknownKey(m.name, known))
+		}
 	}
 }
 
@@ -296,7 +314,11 @@ func (r *reader) mark(s *Server, m member) {
 	}
 	s.Places[name] = r.where(m.valueAt)
 	for _, inner := range members(m.value, m.valueAt) {
-		s.Places[name+"."+inner.name] = r.where(inner.valueAt)
+		field := name + "." + inner.name
+		if field == "auth.scope" {
+			field = "auth.scopes"
+		}
+		s.Places[field] = r.where(inner.valueAt)
 	}
 	for i, inner := range elements(m.value, m.valueAt) {
 		s.Places[fmt.Sprintf("%s[%d]", name, i)] = r.where(inner.valueAt)

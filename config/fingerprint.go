@@ -10,7 +10,8 @@ import (
 )
 
 // Fingerprint returns a hash, in hexadecimal digits, of what decides which server is reached and how: everything but
-// the name, the origin, the time limits, the filter of tools, Required and Disabled. It is taken before anything is
+// the name, the origin, the time limits, the filter of tools, Required and Disabled, and in Auth what is about this
+// machine. It is taken before anything is
 // expanded, so it tells nothing of the variables' values and does not change with them. Fields that are not set do
 // not enter it: it stays the same when later versions of this program know more fields.
 func (s Server) Fingerprint() string {
@@ -42,7 +43,32 @@ func (s Server) Fingerprint() string {
 	one("tls.key", s.TLS.Key)
 	one("proxy", s.Proxy)
 	one("protocol", s.Protocol)
+	s.Auth.enter(h)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// enter takes the block into a hash, but for the port of the browser's way back and the trust in addresses.
+func (a Auth) enter(h hash.Hash) {
+	if a.Off {
+		hashField(h, "auth", authNone)
+		return
+	}
+	for _, field := range [][2]string{
+		{"auth.clientId", a.ClientID},
+		{"auth.clientSecret", a.ClientSecret},
+		{"auth.issuer", a.Issuer},
+		{"auth.clientMetadataUrl", a.ClientMetadataURL},
+		{"auth.tokenAuthMethod", a.TokenAuthMethod},
+		{"auth.privateKey", a.PrivateKey},
+		{"auth.signingAlgorithm", a.SigningAlgorithm},
+	} {
+		if field[1] != "" {
+			hashField(h, field[:]...)
+		}
+	}
+	if len(a.Scopes) > 0 {
+		hashField(h, append([]string{"auth.scopes"}, a.Scopes...)...)
+	}
 }
 
 // hashField takes one field into a hash. With the lengths before them no two lists of values look the same.

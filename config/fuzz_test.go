@@ -21,6 +21,7 @@ var seeds = []string{
 	`{"mcpServers": {"a": {"command": "c"} /*1*/ , /*2*/ "x": /*3*/ {"command": "c", /*4*/ "disabled" /*5*/ : true /*6*/ } /*7*/ }}`,
 	`{"mcpServers": {"x": {"env": {"A": "1"}, "tools": {"allow": []}, "timeout": 3, "Cwd": 1}, "x": {}}, "other": [1, {"a": null}]}`,
 	"{\"mcpServers\": {\n\"x\": {\n\"command\": \"c\"\n}\n,\n\"b\": {}\n}\n}", "{\"a\": \"\\q\"}", "{\"\\u006dcpServers\": {\"\\u0078\": {}}}",
+	`{"mcpServers": {"x": {"url": "https://h", "auth": {"clientId": "${A}", "clientSecret": "s", "scope": "a ${A:-b c}", "callbackPort": 1, "flow": 2}}, "y": {"url": "h", "auth": "none"}}}`,
 	"\xff\xfe{", "{\"a\": tru}", "{/*", "{\"mcpServers\":{\"x\":{\"disabled\":true},}}", "[]", "{\"mcpServers\":1}",
 }
 

@@ -31,6 +31,9 @@ func unknownKey(key string, known []string) string {
 	return text + fmt.Sprintf("; did you mean %q?", near)
 }
 
+// authNames are the known keys of a block for logging in, in a fixed order.
+var authNames = slices.Sorted(maps.Keys(authFields))
+
 // fieldNames are the known keys of an entry, in a fixed order.
 var fieldNames = slices.Sorted(maps.Keys(fields))
 

@@ -34,6 +34,7 @@ func render(s Server, at style) string {
 	put("headers", jsonObject(s.Headers, inner))
 	put("tls", jsonObject(notEmpty(map[string]string{"ca": s.TLS.CA, "cert": s.TLS.Cert, "key": s.TLS.Key}), inner))
 	put("proxy", jsonText(s.Proxy))
+	put("auth", s.Auth.render(inner))
 	put("protocol", jsonText(s.Protocol))
 	put("timeout", jsonWait(s.Timeout))
 	put("connectTimeout", jsonWait(s.ConnectTimeout))
@@ -49,6 +50,35 @@ func render(s Server, at style) string {
 	}
 	if filter != nil {
 		put("tools", "{"+strings.Join(filter, ", ")+"}")
+	}
+	return block(members, at)
+}
+
+// render writes the block; empty if nothing is said.
+func (a Auth) render(at style) string {
+	if a.Off {
+		return quote(authNone)
+	}
+	var members []string
+	put := func(name, value string) {
+		if value != "" {
+			members = append(members, quote(name)+": "+value)
+		}
+	}
+	put("clientId", jsonText(a.ClientID))
+	put("clientSecret", jsonText(a.ClientSecret))
+	put("issuer", jsonText(a.Issuer))
+	put("scopes", jsonList(a.Scopes))
+	if a.CallbackPort != 0 {
+		put("callbackPort", strconv.Itoa(a.CallbackPort))
+	}
+	put("clientMetadataUrl", jsonText(a.ClientMetadataURL))
+	put("tokenAuthMethod", jsonText(a.TokenAuthMethod))
+	put("privateKey", jsonText(a.PrivateKey))
+	put("signingAlgorithm", jsonText(a.SigningAlgorithm))
+	put("allowPrivateNetworks", jsonFlag(a.AllowPrivateNetworks))
+	if members == nil {
+		return ""
 	}
 	return block(members, at)
 }

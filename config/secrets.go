@@ -60,7 +60,29 @@ func (s Server) judged(show func(field string, parts []part) string) Server {
 		return !slices.Contains(harmless, strings.ToLower(name))
 	})
 	s.URL, s.Proxy = show("url", address(s.URL)), show("proxy", address(s.Proxy))
+	s.Auth = s.Auth.judged(show)
 	return s
+}
+
+// judged does for the block what Server.judged does for the entry.
+func (a Auth) judged(show func(field string, parts []part) string) Auth {
+	a.ClientSecret = show("auth.clientSecret", []part{{a.ClientSecret, secret}})
+	for _, text := range []*string{&a.ClientID, &a.TokenAuthMethod, &a.SigningAlgorithm} {
+		*text = show("auth", value(*text))
+	}
+	for _, url := range []*string{&a.Issuer, &a.ClientMetadataURL} {
+		*url = show("auth", address(*url))
+	}
+	key := value(a.PrivateKey)
+	if strings.Contains(a.PrivateKey, "-----BEGIN") {
+		key = []part{{a.PrivateKey, secret}}
+	}
+	a.PrivateKey = show("auth.privateKey", key)
+	a.Scopes = slices.Clone(a.Scopes)
+	for i, scope := range a.Scopes {
+		a.Scopes[i] = show("auth", value(scope))
+	}
+	return a
 }
 
 // harmless are headers whose values are no secrets, in lower case.

@@ -17,10 +17,10 @@ import (
 // A Server is one entry: how to reach one MCP server. Its fields stand as they were written, but for relative paths;
 // Kind checks that they fit together, and Expand puts in the values of variables.
 //
-// A relative Cwd, and relative files of TLS, are taken from the folder of the file that the entry stands in; one that
-// has a variable in it, when it is expanded. A program of a project's file that says no cwd runs in that file's folder,
-// so that it is found from every folder of the project; any other runs where we do. A relative Command with a slash is
-// taken from the folder that the program runs in.
+// A relative Cwd, and relative files of TLS and Auth, are taken from the folder of the file that the entry stands in;
+// one that has a variable in it, when it is expanded. A program of a project's file that says no cwd runs in that
+// file's folder, so that it is found from every folder of the project; any other runs where we do. A relative Command
+// with a slash is taken from the folder that the program runs in.
 type Server struct {
 	Name   string // the entry's name
 	Origin string // the path of the file it comes from; empty if it comes from none
@@ -37,6 +37,7 @@ type Server struct {
 	Headers map[string]string // sent with each request to it; an empty one is left out
 	TLS     TLS               // how to trust it and be trusted
 	Proxy   string            // the URL of a proxy to it, or "none"; empty: as the environment says
+	Auth    Auth              // how to log in to it
 
 	Protocol string // what is spoken: a revision, "session" or "stateless"; empty: found out
 
@@ -51,8 +52,8 @@ type Server struct {
 	Tools    ToolFilter // which of its tools are offered
 
 	// Places tells where each value stands, by its field: "command", "args[1]", "env.TOKEN", "headers.Authorization",
-	// "tls.ca"; "type" also for what is written as "transport". "" is the entry's own name. It is nil if the entry comes
-	// from no file, and not to be changed: copies of a Server share it.
+	// "tls.ca", "auth.clientId"; "type" also for what is written as "transport", and "auth.scopes" for "scope". "" is the
+	// entry's own name. It is nil if the entry comes from no file, and not to be changed: copies of a Server share it.
 	Places map[string]Place `json:"-"`
 
 	override bool // the entry has nothing but "disabled", which it sets for the entry of a weaker file
