@@ -95,6 +95,8 @@ type web struct {
 	tls     *tls.Config
 	proxy   func(*url.URL) (*url.URL, error)
 	trace   func(HTTPTrace)
+	wrap    func(http.RoundTripper) http.RoundTripper // the login; nil: there is to be none
+	asks    bool                                      // a person may be asked in the middle of a call
 }
 
 // An HTTPTrace is one HTTP exchange with a server, without secrets.
@@ -117,20 +119,20 @@ func newWeb(s config.Server, secrets []string, o Options) (*web, error) {
 		}
 		w.proxy = func(*url.URL) (*url.URL, error) { return at, nil }
 	}
-	return w, nil
+	return w, w.logins(o)
 }
 
 func (w *web) streamable() transport.Transport {
 	return streamable.New(streamable.Options{
 		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy,
-		OnTrace: w.trace,
+		OnTrace: w.trace, Wrap: w.wrap, ShowCalls: w.asks, Discreet: true,
 	})
 }
 
 func (w *web) legacy() transport.Transport {
 	return legacysse.New(legacysse.Options{
 		Name: w.server.Name, URL: w.server.URL, Headers: w.server.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy,
-		OnTrace: w.trace,
+		OnTrace: w.trace, Wrap: w.wrap, ShowCalls: w.asks, Discreet: true,
 	})
 }
 

@@ -18,6 +18,7 @@ type ManageOptions struct {
 	OnStderr func(server string, line []byte)
 	OnNoise  func(server string, line []byte)
 	OnHTTP   func(server string, x HTTPTrace)
+	Auth     Auth // see Options.Auth; its Authorizer is asked for calls only, and never for a connection
 }
 
 // Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. What nobody has
@@ -29,7 +30,7 @@ func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 		cache = "none"
 	}
 	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
-		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir}
+		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth}
 		if f := o.OnStderr; f != nil {
 			one.OnStderr = func(line []byte) { f(s.Name, line) }
 		}

@@ -34,6 +34,8 @@ type Options struct {
 	StateDir string
 	// OnHTTP is told of each HTTP exchange with the server when its headers have come, or it has failed. It must be quick.
 	OnHTTP func(HTTPTrace)
+	// Auth says how logins to servers on the web are used.
+	Auth Auth
 }
 
 // Connect starts or reaches the server that s describes and shakes hands with it. In an entry that comes from a file
