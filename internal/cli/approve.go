@@ -76,8 +76,8 @@ func (a *app) ask(source *config.Source, wanted []config.Server) error {
 }
 
 // descriptions shows what a file starts: the very commands with all that decides what they do, and addresses, before
-// variables are put in. Control characters are made visible. Masked are the values of headers, and secrets in
-// addresses, which decide nothing; the environment is not: it can hold code whatever its names are.
+// variables are put in. Control characters are made visible. Masked are the values of headers, the secret of a client,
+// and secrets in addresses, which decide nothing; the environment is not: it can hold code whatever its names are.
 func descriptions(file *config.File) string {
 	var b strings.Builder
 	for _, s := range file.Servers {
@@ -122,6 +122,9 @@ func description(s config.Server) (lines []string) {
 	}
 	if s.Proxy != "" {
 		lines = append(lines, "through the proxy "+visible(masked.Proxy))
+	}
+	for _, v := range authValues(masked.Auth) {
+		lines = append(lines, "with "+v.name+" "+visible(v.text))
 	}
 	return lines
 }

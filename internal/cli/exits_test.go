@@ -10,6 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// passed are the variables of a script that the program gets.
+var passed = append([]string{"PATH", "HOME", "SCRIPT_SECRET", "FAKE_SERVER", "BROWSER"}, userFolders...)
+
 // exits runs a command and checks its exit code: "exits CODE mcpwire ARG...". What it wrote is left in the files out
 // and err, for grep and cmp. The file in, where there is one, is its standard input.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -24,7 +27,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(program, args[2:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), &stdout, &stderr
 	cmd.Env = append(os.Environ(), raceOptions)
-	for _, name := range append([]string{"PATH", "HOME", "SCRIPT_SECRET"}, userFolders...) {
+	for _, name := range passed {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	if input, err := os.ReadFile(ts.MkAbs("in")); err == nil {

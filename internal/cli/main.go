@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpwire/client"
+	"mcpwire/transport"
 )
 
 // Exit codes of the program.
@@ -21,6 +22,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // the command line, a file that it names, or the name of a server or tool
 	exitToolError   = 3   // the tool ran and reported an error
+	exitLogin       = 4   // somebody must log in
 	exitSome        = 5   // of several servers some have failed
 	exitInterrupted = 130 // SIGINT, SIGTERM or SIGHUP
 )
@@ -68,14 +70,15 @@ The files of servers are, the strongest first: the one that --config gives; the 
 "mcpwire trust --help"); and the user's, mcpwire/mcp.json in the folder for configuration ($XDG_CONFIG_HOME, else
 ~/.config; on Windows %AppData%).
 
-Exit codes: 0 done; 1 failed; 2 wrong usage, an unknown server or tool too; 3 the tool reported an error; 5 some of
-several servers failed; 130 interrupted.`,
+Exit codes: 0 done; 1 failed; 2 wrong usage, an unknown server or tool too; 3 the tool reported an error; 4 somebody
+must log in to the server; 5 some of several servers failed; 130 interrupted.`,
 		Example: `  mcpwire demo                                 show what it does, on the built-in demo server
   mcpwire tools demo                           list a server's tools
   mcpwire call demo add a=2 b=40               call one
   mcpwire tools -- npx -y some-mcp-server      the same for any program
   mcpwire tools https://mcp.example.com/mcp    the same for a server on the web
   mcpwire add files -- npx -y some-mcp-server  give a server a name
+  mcpwire login search                         log in to a server on the web
   mcpwire servers                              see how all configured servers stand`,
 		Version:       client.Version,
 		Args:          cobra.ArbitraryArgs,
@@ -96,18 +99,18 @@ several servers failed; 130 interrupted.`,
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
-		hostileServerCommand())
+		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a))
 	return root
 }
 
-func unknownCommand(root *cobra.Command, name string) error {
+func unknownCommand(above *cobra.Command, name string) error {
 	var known []string
-	for _, c := range root.Commands() {
+	for _, c := range above.Commands() {
 		if c.IsAvailableCommand() {
 			known = append(known, c.Name())
 		}
 	}
-	return usagef("unknown command %q%s (\"mcpwire --help\" lists them)", name, didYouMean(name, known))
+	return usagef("unknown command %q%s (\"%s --help\" lists them)", name, didYouMean(name, known), above.CommandPath())
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {
@@ -144,6 +147,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case tool:
 		return exitToolError
+	case errors.Is(err, transport.ErrLoginRequired), some && several.login:
+		return exitLogin
 	case some && several.failed < several.all, entries:
 		return exitSome
 	}

@@ -24,7 +24,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(runVariable) != "" {
 		runProgram()
 	}
-	testscript.Main(m, map[string]func(){"mcpwire": runProgram, "fakeserver": runFakeServer})
+	os.Setenv("MCPWIRE_KEYCHAIN", "off") // tests leave the user's alone
+	testscript.Main(m, map[string]func(){
+		"mcpwire": runProgram, "fakeserver": runFakeServer, "browser": runBrowser,
+	})
 }
 
 func runProgram() {

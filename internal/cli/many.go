@@ -124,6 +124,7 @@ func listTimeout(servers []config.Server) time.Duration {
 func (a *app) manageOptions(servers []config.Server, f *serverFlags) mcpwire.ManageOptions {
 	o := mcpwire.ManageOptions{}
 	o.Client.ListTimeout = listTimeout(servers)
+	o.Auth.Command = func(server string) string { return "mcpwire login " + loginName(server, servers, f) }
 	if !f.verbose {
 		return o
 	}
@@ -139,6 +140,16 @@ func (a *app) manageOptions(servers []config.Server, f *serverFlags) mcpwire.Man
 		tell(e.Server, text)
 	}
 	return o
+}
+
+// loginName returns what stands for a server in the command that logs in to it.
+func loginName(name string, servers []config.Server, f *serverFlags) string {
+	for _, s := range servers {
+		if s.Name == name && s.Origin == "" {
+			return shellWords([]string{s.URL}) // it was given so
+		}
+	}
+	return inFile(f.config) + shellWords([]string{name})
 }
 
 // settled waits until the first attempt to reach each server has ended. show gets every snapshot, and again at each
@@ -218,7 +229,7 @@ func names(err error, server string) bool {
 // verdict is the error of a command over several servers: nil if none has failed. failed counts those that are not even
 // in the snapshot.
 func verdict(s *manager.Snapshot, failed int) error {
-	all := failed
+	all, login := failed, false
 	for _, one := range s.Servers {
 		if one.State == manager.Disabled {
 			continue
@@ -226,19 +237,25 @@ func verdict(s *manager.Snapshot, failed int) error {
 		all++
 		if trouble(one) != nil {
 			failed++
+			login = one.State == manager.NeedsLogin
 		}
 	}
 	if failed == 0 {
 		return nil
 	}
-	return &someError{failed, all}
+	return &someError{failed: failed, all: all, login: login && all == 1}
 }
 
 // A someError tells that servers have failed, of several. What is wrong with each has been told.
-type someError struct{ failed, all int }
+type someError struct {
+	failed, all int
+	login       bool // there is one server, and somebody must log in to it
+}
 
 func (e *someError) Error() string {
 	switch {
+	case e.login:
+		return "somebody must log in to the server"
 	case e.all == 1:
 		return "the server has failed"
 	case e.failed == e.all:

@@ -60,6 +60,7 @@ func (a *app) graver(server string, err, closeErr error) error {
 
 func (a *app) options(t target, f *serverFlags) mcpwire.Options {
 	o := mcpwire.Options{}
+	o.Auth.Command = func(string) string { return "mcpwire login " + t.again }
 	o.ConnectTimeout = longer(t.Timeout, client.DefaultConnectTimeout)
 	o.ListTimeout = longer(t.Timeout, client.DefaultListTimeout)
 	if !f.verbose {

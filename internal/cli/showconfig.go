@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,6 +129,7 @@ func values(s config.Server) (all []value) {
 	add("tls.cert", s.TLS.Cert)
 	add("tls.key", s.TLS.Key)
 	add("proxy", s.Proxy)
+	all = append(all, authValues(s.Auth)...)
 	add("protocol", s.Protocol)
 	wait("timeout", s.Timeout)
 	wait("connectTimeout", s.ConnectTimeout)
@@ -139,6 +141,35 @@ func values(s config.Server) (all []value) {
 	list("tools.deny", s.Tools.Deny)
 	if s.Disabled {
 		add("disabled", "true")
+	}
+	return all
+}
+
+// authValues lists what a block for logging in says.
+func authValues(a config.Auth) (all []value) {
+	add := func(name, text string) {
+		if text != "" {
+			all = append(all, value{name: "auth." + name, text: text})
+		}
+	}
+	if a.Off {
+		return []value{{name: "auth", text: "none"}}
+	}
+	add("clientId", a.ClientID)
+	add("clientSecret", a.ClientSecret)
+	add("issuer", a.Issuer)
+	if len(a.Scopes) > 0 {
+		all = append(all, value{"auth.scopes", shellWords(a.Scopes), a.Scopes})
+	}
+	if a.CallbackPort != 0 {
+		add("callbackPort", strconv.Itoa(a.CallbackPort))
+	}
+	add("clientMetadataUrl", a.ClientMetadataURL)
+	add("tokenAuthMethod", a.TokenAuthMethod)
+	add("privateKey", a.PrivateKey)
+	add("signingAlgorithm", a.SigningAlgorithm)
+	if a.AllowPrivateNetworks {
+		add("allowPrivateNetworks", "true")
 	}
 	return all
 }

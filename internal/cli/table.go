@@ -113,9 +113,11 @@ func milliseconds(ms float64) string {
 }
 
 // table lays rows out, under a line of headings.
-func table(rows [][]string) (lines []string) {
-	rows = append([][]string{columns}, rows...)
-	widths := make([]int, len(columns))
+func table(rows [][]string) []string { return aligned(append([][]string{columns}, rows...)) }
+
+// aligned lays rows out in columns.
+func aligned(rows [][]string) (lines []string) {
+	widths := make([]int, len(rows[0]))
 	for _, cells := range rows {
 		for i, cell := range cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))

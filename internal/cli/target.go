@@ -28,6 +28,13 @@ type serverFlags struct {
 	output  outputFlag
 }
 
+// addFiles adds those that are about where the server is named, and about the run.
+func (f *serverFlags) addFiles(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show more of the run, such as each HTTP exchange")
+}
+
 func (f *serverFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
@@ -135,9 +142,7 @@ func (a *app) named(name string, f *serverFlags) (target, error) {
 	if host, ok := hostOf(name); ok {
 		return newTarget(config.Server{Name: host, URL: name}, again, f), nil
 	}
-	if f.config != "" {
-		again = "--config " + shellWords([]string{f.config}) + " " + again
-	}
+	again = inFile(f.config) + again
 	c, err := a.load(f.config)
 	if err != nil {
 		return target{}, err
