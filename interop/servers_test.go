@@ -100,6 +100,9 @@ func goServers(t *testing.T) string {
 }
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv(calling); text != "" {
+		os.Exit(callAlone(text))
+	}
 	os.Exit(inScratch(m))
 }
 
@@ -110,6 +113,13 @@ func inScratch(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
+	if folder, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
+		// Else Go would build all that there is anew, with its cache below XDG_CACHE_HOME.
+		if err := os.Setenv("GOCACHE", filepath.Join(folder, "go-build")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	for _, name := range []string{"XDG_CACHE_HOME", "XDG_STATE_HOME"} {
 		if err := os.Setenv(name, filepath.Join(scratch, name)); err != nil {
 			fmt.Fprintln(os.Stderr, err)

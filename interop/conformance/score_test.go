@@ -21,8 +21,14 @@ type scenario struct {
 	wanted   map[string]int // how often each check must end with SUCCESS, at least
 }
 
-// required reports whether the scenario must pass. Authorization is reported only.
-func (s scenario) required() bool { return !strings.HasPrefix(s.name, "auth/") }
+// extensions are the scenarios of extensions of authorization, which are reported only.
+var extensions = []string{
+	"auth/client-credentials-basic", "auth/client-credentials-jwt", "auth/dpop", "auth/dpop-nonce",
+	"auth/enterprise-managed-authorization", "auth/wif-jwt-bearer",
+}
+
+// required reports whether the scenario must pass.
+func (s scenario) required() bool { return !slices.Contains(extensions, s.name) }
 
 // problems tells why a report is no success; nil: it is one. It is stricter than the suite, which calls a scenario
 // passed in which nothing was checked.

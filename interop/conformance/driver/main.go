@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ import (
 	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/mcp"
-	"mcpwire/transport"
 )
 
 const (
@@ -89,10 +87,14 @@ func (h *host) connect(ctx context.Context, url string) error {
 	o.Info = mcp.Implementation{Name: "mcpwire-conformance", Version: client.Version}
 	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o.Input = &client.InputHandler{Roots: h.roots, Sample: h.sample, Elicit: h.fillIn}
-	c, err := mcpwire.Connect(ctx, config.Server{Name: "suite", Type: "http", URL: url}, o)
-	if status, ok := errors.AsType[*transport.StatusError](err); ok && status.Status == http.StatusUnauthorized {
-		return fmt.Errorf("authorization is not supported yet: %w", err)
+	entry := config.Server{Name: "suite", Type: "http", URL: url}
+	var err error
+	if entry.Auth, err = h.identity(); err != nil {
+		return err
 	}
+	o.StateDir = "none" // logins too end with the process
+	o.Auth.Authorizer = user{}
+	c, err := mcpwire.Connect(ctx, entry, o)
 	h.Client = c
 	return err
 }

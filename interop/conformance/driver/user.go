@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"mcpwire/auth"
+	"mcpwire/config"
+	"mcpwire/mcp"
+)
+
+// metadataDocument is where the suite expects a document that describes the client. It is not there.
+const metadataDocument = "https://conformance-test.local/client-metadata.json"
+
+// identity returns who the client is for authorization servers, as far as the suite says.
+func (h *host) identity() (config.Auth, error) {
+	who := config.Auth{ClientMetadataURL: metadataDocument}
+	if len(h.context) == 0 {
+		return who, nil
+	}
+	var given struct {
+		ClientID     string `json:"client_id"`
+		ClientSecret string `json:"client_secret"`
+		Issuer       string `json:"issuer"`
+	}
+	if err := mcp.Decode(h.context, &given); err != nil {
+		return who, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+	}
+	who.ClientID, who.ClientSecret, who.Issuer = given.ClientID, given.ClientSecret, given.Issuer
+	return who, nil
+}
+
+// user is a person who agrees to everything, and whose browser goes no further than to the authorization server.
+type user struct{}
+
+// Open implements auth.Authorizer.
+func (user) Open(context.Context, string) (auth.Window, error) { return browser{}, nil }
+
+type browser struct{}
+
+// RedirectURI implements auth.Window. Nothing is there.
+func (browser) RedirectURI() string { return "http://127.0.0.1:3000/callback" }
+
+// Authorize implements auth.Window.
+func (browser) Authorize(ctx context.Context, address string, accept func(url.Values) error) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	back, err := resp.Location()
+	if err != nil {
+		return errors.Join(fmt.Errorf("the authorization server answers HTTP %d", resp.StatusCode), err)
+	}
+	return accept(back.Query())
+}
+
+// Close implements auth.Window.
+func (browser) Close() {}
