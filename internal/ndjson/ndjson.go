@@ -130,6 +130,7 @@ func (r *Reader) Release() bool {
 	case r.start != r.end || r.err != nil:
 		return false
 	}
+	r.learn()
 	if p := pool(len(r.buf)); p != nil && r.kept == 0 {
 		buf := r.buf
 		p.Put(&buf)
@@ -242,10 +243,15 @@ func (r *Reader) grown(size int) int {
 // giveBack lets go of a buffer that had to grow, once its line has been handed out.
 func (r *Reader) giveBack() {
 	if len(r.buf) > fullBuffer && r.start > 0 && r.end-r.start <= fullBuffer {
-		if r.long == nil {
-			r.lastBig = r.start + r.start/16 + leastRead
-		}
+		r.learn()
 		r.move(make([]byte, fullBuffer))
+	}
+}
+
+// learn remembers the size of a big line that has been handed out.
+func (r *Reader) learn() {
+	if len(r.buf) > fullBuffer && r.start > 0 && r.long == nil {
+		r.lastBig = r.start + r.start/16 + leastRead
 	}
 }
 

@@ -230,13 +230,16 @@ func TestTheLastStepToTheCapIsNotTakenByItself(t *testing.T) {
 
 func TestALineIsReadIntoWhatTheOneBeforeNeeded(t *testing.T) {
 	const mib = 1 << 20
-	stream := func(sizes ...int) (allocated []uint64) {
-		var text strings.Builder
+	stream := func(release bool, sizes ...int) (allocated []uint64) {
+		var lines []io.Reader
 		for _, size := range sizes {
-			text.WriteString(strings.Repeat("x", size) + "\n")
+			lines = append(lines, strings.NewReader(strings.Repeat("x", size)+"\n"))
 		}
-		r := ndjson.NewReader(strings.NewReader(text.String()), 0)
+		r := ndjson.NewReader(io.MultiReader(lines...), 0)
 		for range sizes {
+			if release && !r.Release() {
+				t.Fatal("there is something in the buffer")
+			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			if _, err := r.Next(); err != nil {
@@ -247,10 +250,12 @@ func TestALineIsReadIntoWhatTheOneBeforeNeeded(t *testing.T) {
 		}
 		return allocated
 	}
-	if got := stream(mib, mib, mib); got[0] > 6*1024 || got[1] > 1600 || got[2] > 1600 {
-		t.Errorf("lines of 1 MiB took %d KiB", got)
+	for _, release := range []bool{false, true} {
+		if got := stream(release, mib, mib, mib); got[0] > 6*1024 || got[1] > 1600 || got[2] > 1600 {
+			t.Errorf("lines of 1 MiB took %d KiB; released: %v", got, release)
+		}
 	}
-	if got := stream(16*mib, mib, 100, 100); got[1] > 6*1024 || got[2] > 200 || got[3] > 1 {
+	if got := stream(false, 16*mib, mib, 100, 100); got[1] > 6*1024 || got[2] > 200 || got[3] > 1 {
 		t.Errorf("a line of 16 MiB, one of 1 MiB and short ones took %d KiB", got)
 	}
 }
