@@ -15,6 +15,14 @@ import (
 // have it at least.
 const patience = 5 * time.Millisecond
 
+// After a line of so many bytes the pipe is made to hold as many, four times what is usual, so that server and client
+// wait for each other less often: who has sent something big tends to send the like again. It is no more since a user
+// has 64 MiB for all pipes, behind which new ones become very small.
+const (
+	wideLine = 256 << 10
+	widePipe = 256 << 10
+)
+
 // A reader hands what the server writes to the receiver. One goroutine reads at a time, which has the lead: a caller
 // that waits for its answer, so that nobody need be woken between the server and it, or run, where no calls are made or
 // one takes long. A caller looks at nothing but its own call while it reads, so run takes the lead from one that has it
@@ -32,6 +40,7 @@ type reader struct {
 	waits    atomic.Uint64 // how many calls have begun to wait
 	turns    atomic.Uint64 // how often a caller has taken the lead
 	ended    bool          // the stream has ended; belongs to who has the lead
+	wide     bool          // the pipe has been widened; belongs to who has the lead
 }
 
 func newReader(s *source, limit int, r transport.Receiver, onNoise func([]byte), over <-chan struct{}) *reader {
@@ -166,6 +175,10 @@ func (r *reader) next() error {
 	default:
 	}
 	if err == nil {
+		if len(line) >= wideLine && !r.wide {
+			r.wide = true
+			widen(r.source.file)
+		}
 		if r.take(line) {
 			r.lines.Keep()
 		}
