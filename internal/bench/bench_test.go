@@ -93,11 +93,11 @@ func TestWhatIsAddedToACallAllocatesLittle(t *testing.T) {
 		what      string
 		got, most float64
 	}{
-		{"a call", call, 13},
+		{"a call", call, 9},
 		{"a stateless call", modern, call + 4},
 		{"a notification", (noisy - call) / flood, 3},
 		{"a call through the manager", viaManager - alone, call + 4},
-		{"a call over HTTP", web, 103},
+		{"a call over HTTP", web, 60},
 		{"a stateless call over HTTP", webModern, web + 6},
 		{"a call whose HTTP exchange is told", traced, web + 32},
 	} {

@@ -24,7 +24,10 @@ func (q Quotes) text(text string) string {
 	if q.live == nil {
 		return text
 	}
-	return redact.NewSet(q.live()...).Text(text)
+	if now := q.live(); len(now) > 0 {
+		return redact.NewSet(now...).Text(text)
+	}
+	return text
 }
 
 // Knowing returns the Quotes that know the secrets in options. An address that is not valid adds none.
