@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -55,7 +54,7 @@ func checkAddress(address string) error {
 		return errors.New("the address has a login in it")
 	case u.Hostname() == "":
 		return errors.New("the address has no host")
-	case u.Scheme == "https", u.Scheme == "http" && isThisMachine(u.Hostname()):
+	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
 	return errors.New("the address is neither one of https nor one of http on this machine")
@@ -65,11 +64,6 @@ func checkAddress(address string) error {
 func notInURL(c rune) bool {
 	letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 	return !letter && (c > '~' || !strings.ContainsRune("-._~:/?#[]@!$&'()*+,;=%", c))
-}
-
-func isThisMachine(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // browsers lists the commands that may open a browser, the first choice first.

@@ -84,11 +84,7 @@ func (s *fileStore) Load(ctx context.Context, key string) (Record, error) {
 	if ctx.Err() != nil {
 		return Record{}, context.Cause(ctx)
 	}
-	f, err := readKept(path)
-	if err != nil || f.Keychain == nil {
-		return f.Record, err
-	}
-	r, err := s.keychain.open(ctx, path, key, f)
+	r, err := s.read(ctx, path, key)
 	if !errors.Is(err, errOtherMark) {
 		return r, err
 	}
@@ -99,15 +95,20 @@ func (s *fileStore) Load(ctx context.Context, key string) (Record, error) {
 		return Record{}, err
 	}
 	defer unlock()
-	f, err = readKept(path)
-	if err != nil || f.Keychain == nil {
-		return f.Record, err
-	}
-	r, err = s.keychain.open(ctx, path, key, f)
+	r, err = s.read(ctx, path, key)
 	if errors.Is(err, errOtherMark) {
 		return r, nil
 	}
 	return r, err
+}
+
+// read reads a record's file and its item in the keychain. The error is errOtherMark if they don't belong together.
+func (s *fileStore) read(ctx context.Context, path, key string) (Record, error) {
+	f, err := readKept(path)
+	if err != nil || f.Keychain == nil {
+		return f.Record, err
+	}
+	return s.keychain.open(ctx, path, key, f)
 }
 
 // Save implements Store.

@@ -27,6 +27,10 @@ func Dial(endpoint, address string, allowPrivate bool) error {
 	return newRules(context.Background(), at, allowPrivate).dial(address)
 }
 
+// Allows tells whether an address is allowed where the server's own is in a private network: by its look or by the
+// entry if near is set, else by what a look-up says.
+func Allows(ip netip.Addr, near bool) bool { return (&rules{private: true, near: near}).allows(ip) }
+
 // IsPublic tells whether an address is in the public network.
 func IsPublic(ip netip.Addr) bool { return isPublic(ip) }
 

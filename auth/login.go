@@ -21,7 +21,7 @@ import (
 // Login has a person log in, whatever the store has, and keeps what was granted. One login of a server goes on at a
 // time, in all processes; others wait for it. ctx bounds it all. How long a person may take is the Authorizer's to say.
 func (c *Client) Login(ctx context.Context, how Authorizer) (Status, error) {
-	if err := c.makeWeb(); err != nil {
+	if err := c.prepare(); err != nil {
 		return Status{}, err
 	}
 	ch, err := c.ask(ctx)
@@ -41,6 +41,15 @@ func (c *Client) Login(ctx context.Context, how Authorizer) (Status, error) {
 	}
 	l, err := c.authorize(ctx, how, ch, granted)
 	return c.status(l), err
+}
+
+// prepare makes ready for asking a person, unless anybody on the way to the server could read the tokens.
+func (c *Client) prepare() error {
+	if c.endpoint.Scheme != "https" && !isLoopback(c.endpoint.Hostname()) && !c.o.AllowPrivateNetworks {
+		return errors.New("a login would be open to everybody on the way to a server whose url begins with http://: use " +
+			`https://, or set "allowPrivateNetworks" in the entry's "auth" if the way is safe`)
+	}
+	return c.makeWeb()
 }
 
 // ask sends the MCP server a request that needs no session, for the sake of its refusal, which says where to log in.
@@ -117,10 +126,6 @@ func (c *Client) authorize(ctx context.Context, how Authorizer, ch challenge, gr
 }
 
 func (c *Client) plan(ctx context.Context, ch challenge, granted []string) (p plan, err error) {
-	if c.endpoint.Scheme != "https" && !isLoopback(c.endpoint.Hostname()) && !c.o.AllowPrivateNetworks {
-		return p, errors.New("a login would be open to everybody on the way to a server whose url begins with http://: use " +
-			`https://, or set "allowPrivateNetworks" in the entry's "auth" if the way is safe`)
-	}
 	// A record that can't be read is replaced in the end.
 	if p.record, err = c.o.Store.Load(ctx, c.key); err != nil {
 		c.o.Logger.Warn("what was known of the login can't be read and is replaced", "server", c.o.Server, "error", err)

@@ -128,7 +128,7 @@ func TestWithoutAPersonTheErrorNamesScopeAndCommand(t *testing.T) {
 	}
 }
 
-func TestAPersonIsAskedAtMostTwiceForOneCall(t *testing.T) {
+func TestAPersonIsAskedOnceForWhatIsRefusedAllTheSame(t *testing.T) {
 	for name, refuse := range map[string]http.HandlerFunc{
 		"401": status(http.StatusUnauthorized),
 		"403, one scope": func(w http.ResponseWriter, _ *http.Request) {
@@ -150,14 +150,17 @@ func TestAPersonIsAskedAtMostTwiceForOneCall(t *testing.T) {
 				!strings.Contains(got.why.Error(), "refuses what was just granted") {
 				t.Errorf("got %+v, %v", got, err)
 			}
-			if n := p.dialogues(); n == 0 || n > 2 {
+			if n := p.dialogues(); n != 1 {
 				t.Errorf("%d dialogues", n)
+			}
+			if why := u.refused(waited(t, &transport.Call{})); p.dialogues() != 1 || why.Err == nil {
+				t.Errorf("the next call asked again: %v", &why)
 			}
 		})
 	}
 }
 
-func TestAPersonWhoRefusesIsNotAskedAgainForTheSameCall(t *testing.T) {
+func TestAPersonWhoRefusesIsNotAskedAgainAtOnce(t *testing.T) {
 	f := newFake(t)
 	p := &person{back: func(q url.Values) []url.Values {
 		return []url.Values{{"state": q["state"], "error": {"access_denied"}}}
@@ -167,6 +170,15 @@ func TestAPersonWhoRefusesIsNotAskedAgainForTheSameCall(t *testing.T) {
 	if !strings.Contains(why.Error(), "access_denied") || p.dialogues() != 1 {
 		t.Errorf("after %d dialogues: %v", p.dialogues(), &why)
 	}
+	why = u.refused(waited(t, &transport.Call{}))
+	if !strings.Contains(why.Error(), "in vain a moment ago") || p.dialogues() != 1 {
+		t.Errorf("after %d dialogues: %v", p.dialogues(), &why)
+	}
+	p.back = nil
+	if err := u.login(p); err != nil { // which nobody keeps from being tried
+		t.Error(err)
+	}
+	u.call()
 }
 
 // The others still wait for the person's answer.

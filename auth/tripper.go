@@ -177,7 +177,7 @@ func (c *Client) agreed(ctx context.Context, ch challenge, tried *Login) (*Login
 
 // authorizeAlone is authorize for those who wait for the same login, none of whom ends it by going away.
 func (c *Client) authorizeAlone(ch challenge, tried *Login) (*Login, error) {
-	if err := c.makeWeb(); err != nil {
+	if err := c.prepare(); err != nil {
 		return nil, err
 	}
 	unlock, err := c.o.Store.Lock(c.ctx, c.key, LoginLock)
