@@ -3,6 +3,7 @@ package mcpwire_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -80,5 +81,45 @@ func TestAServerWhoseTokenCanNotBeRefreshed(t *testing.T) {
 				t.Errorf("the state is %v", got)
 			}
 		})
+	}
+}
+
+// An unwilling is an Authorizer that must not be asked.
+type unwilling struct{ t *testing.T }
+
+func (u unwilling) Open(context.Context, string) (auth.Window, error) {
+	u.t.Error("a person was asked")
+	return nil, errors.New("nobody is there")
+}
+
+// Nobody waits for a manager that connects by itself.
+func TestAManagerThatConnectsAsksNobody(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/mcp":
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			w.WriteHeader(http.StatusUnauthorized)
+		case "/.well-known/oauth-authorization-server":
+			at := "http://" + r.Host
+			_, _ = fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q,"token_endpoint":%q,"registration_endpoint":%q,
+				"code_challenge_methods_supported":["S256"]}`, at, at+"/a", at+"/t", at+"/r")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	o := mcpwire.ManageOptions{Auth: mcpwire.Auth{Authorizer: unwilling{t}}}
+	o.CacheDir, o.StateDir = "none", "none"
+	m := mcpwire.Manage([]config.Server{{Name: "shy", URL: server.URL + "/mcp"}}, o)
+	defer func() {
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for m.Snapshot().Servers[0].State == manager.Connecting {
+		time.Sleep(time.Millisecond)
+	}
+	if got := m.Snapshot().Servers[0].State; got != manager.NeedsLogin {
+		t.Errorf("the state is %v", got)
 	}
 }
