@@ -95,7 +95,7 @@ func loginClient(s config.Server, o Options) (*auth.Client, error) {
 			return nil, err
 		}
 	}
-	if hasAuthorization(s.Headers) {
+	if s.SendsAuthorization() {
 		return nil, fmt.Errorf(`server %q: its entry has an Authorization header, which is sent in place of any login; `+
 			`remove the header to log in`, s.Name)
 	}
@@ -137,6 +137,9 @@ func (w *web) logins(o Options) error {
 // authOptions brings together what the entry and the host say.
 func (w *web) authOptions(o Options) (auth.Options, error) {
 	s := w.server
+	if err := s.Auth.Check(); err != nil { // of an entry that comes from no file
+		return auth.Options{}, fmt.Errorf("auth: %w", err)
+	}
 	a := auth.Options{
 		Server: s.Name, URL: s.URL, Headers: s.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy, OnTrace: w.trace,
 		ClientID: s.Auth.ClientID, ClientSecret: s.Auth.ClientSecret, Issuer: s.Auth.Issuer,
@@ -183,13 +186,4 @@ func privateKey(path string) (crypto.PrivateKey, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return key, nil
-}
-
-func hasAuthorization(headers map[string]string) bool {
-	for name, value := range headers {
-		if http.CanonicalHeaderKey(name) == "Authorization" && value != "" {
-			return true
-		}
-	}
-	return false
 }

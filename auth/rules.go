@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mcpwire/internal/httpwire"
 	"mcpwire/internal/redact"
 )
 
@@ -174,14 +175,7 @@ func (e *AddressError) Error() string {
 
 // sameOrigin reports whether scheme, host and port are the same.
 func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
-
-func portOf(u *url.URL) string {
-	if port := u.Port(); port != "" {
-		return port
-	}
-	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && httpwire.Port(a) == httpwire.Port(b)
 }
 
 // canonical returns the endpoint as a resource is named that has no metadata: as the user wrote it, in lower case up to

@@ -202,7 +202,7 @@ func (c *Client) authorizeAlone(ch challenge, tried *Login) (*Login, error) {
 // become https on the usual ports.
 func mayHave(server, to *url.URL) bool {
 	upgraded := server.Scheme == "http" && to.Scheme == "https" && strings.EqualFold(server.Hostname(), to.Hostname()) &&
-		portOf(server) == "80" && portOf(to) == "443"
+		httpwire.Port(server) == "80" && httpwire.Port(to) == "443"
 	return sameOrigin(server, to) || upgraded
 }
 

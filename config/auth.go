@@ -230,10 +230,18 @@ func (s Server) authDoubt(kind Kind) string {
 	if kind == Stdio {
 		return "has no effect for a program"
 	}
-	for name := range s.Headers {
-		if !s.Auth.Off && http.CanonicalHeaderKey(name) == "Authorization" {
-			return "has no effect beside the header Authorization, which is sent as it is"
-		}
+	if !s.Auth.Off && s.SendsAuthorization() {
+		return "has no effect beside the header Authorization, which is sent as it is"
 	}
 	return ""
+}
+
+// SendsAuthorization reports whether the entry has a header Authorization, which is sent in place of any login.
+func (s Server) SendsAuthorization() bool {
+	for name, value := range s.Headers {
+		if value != "" && http.CanonicalHeaderKey(name) == "Authorization" {
+			return true
+		}
+	}
+	return false
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"time"
 
@@ -91,7 +90,7 @@ func (a *app) authStatus(ctx context.Context, names []string, f *serverFlags) er
 // asked, so that nobody needs to approve them.
 func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, err error) {
 	for _, name := range names {
-		t, _, err := a.remote(name, f)
+		t, _, err := a.lookUp(name, f)
 		if err != nil {
 			return nil, err
 		}
@@ -107,21 +106,11 @@ func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, er
 	a.showProblems(c.Set, nil, nil, f.verbose)
 	a.showWaiting(c)
 	for _, s := range c.Servers {
-		if kind, err := s.Kind(); err == nil && kind != config.Stdio && !s.Auth.Off && !hasOwnLogin(s) {
+		if kind, err := s.Kind(); err == nil && kind != config.Stdio && !s.Auth.Off && !s.SendsAuthorization() {
 			targets = append(targets, newTarget(s, inFile(f.config)+shellWords([]string{s.Name}), f))
 		}
 	}
 	return targets, nil
-}
-
-// hasOwnLogin reports whether an entry has a header that is sent in place of any login.
-func hasOwnLogin(s config.Server) bool {
-	for name := range s.Headers {
-		if http.CanonicalHeaderKey(name) == "Authorization" {
-			return true
-		}
-	}
-	return false
 }
 
 func loginRowOf(t target, s auth.Status, err error) loginRow {

@@ -223,7 +223,7 @@ func (a *app) onlyRemote(cmd *cobra.Command, words []string, f *serverFlags) (ta
 	case len(words) != 1:
 		return target{}, usagef("the name or the URL of one server is wanted, as in \"%s search\"", cmd.CommandPath())
 	}
-	t, c, err := a.remote(words[0], f)
+	t, c, err := a.lookUp(words[0], f)
 	if err != nil {
 		return target{}, err
 	}
@@ -240,27 +240,4 @@ func (a *app) onlyRemote(cmd *cobra.Command, words []string, f *serverFlags) (ta
 		return t, nil
 	}
 	return t, a.permit(c, t.Server)
-}
-
-// remote finds a server by its name or its URL. The catalogue is nil for a URL.
-func (a *app) remote(name string, f *serverFlags) (target, *catalogue, error) {
-	again := shellWords([]string{name})
-	if host, ok := hostOf(name); ok {
-		return newTarget(config.Server{Name: host, URL: name}, again, f), nil, nil
-	}
-	c, err := a.load(f.config)
-	if err != nil {
-		return target{}, nil, err
-	}
-	t, err := c.find(name, inFile(f.config)+again, f)
-	a.showProblems(c.Set, []string{name}, err, f.verbose)
-	return t, c, err
-}
-
-// inFile returns the flag that names a file, with a blank behind it; nothing where there is none.
-func inFile(path string) string {
-	if path == "" {
-		return ""
-	}
-	return "--config " + shellWords([]string{path}) + " "
 }

@@ -136,27 +136,43 @@ func (a *app) onlyServer(cmd *cobra.Command, args []string, f *serverFlags) (tar
 	return a.named(names[0], f)
 }
 
-// named finds a server by its name, as the files have it, else the built-in one. It is one that may be started.
+// named finds a server that may be started.
 func (a *app) named(name string, f *serverFlags) (target, error) {
-	again := shellWords([]string{name})
-	if host, ok := hostOf(name); ok {
-		return newTarget(config.Server{Name: host, URL: name}, again, f), nil
-	}
-	again = inFile(f.config) + again
-	c, err := a.load(f.config)
-	if err != nil {
-		return target{}, err
-	}
-	t, err := c.find(name, again, f)
-	a.showProblems(c.Set, []string{name}, err, f.verbose)
+	t, c, err := a.lookUp(name, f)
 	switch {
 	case err != nil:
 		return target{}, err
+	case c == nil:
+		return t, nil
 	case t.Disabled:
 		return target{}, usagef("server %q is disabled at %v (\"mcpwire enable %s\" changes that)",
-			name, t.Places["disabled"], again)
+			name, t.Places["disabled"], t.again)
 	}
 	return t, a.permit(c, t.Server)
+}
+
+// lookUp finds a server by its name, as the files have it, else the built-in one, or by its URL, for which there is no
+// catalogue. It may be one that must not be started.
+func (a *app) lookUp(name string, f *serverFlags) (target, *catalogue, error) {
+	again := shellWords([]string{name})
+	if host, ok := hostOf(name); ok {
+		return newTarget(config.Server{Name: host, URL: name}, again, f), nil, nil
+	}
+	c, err := a.load(f.config)
+	if err != nil {
+		return target{}, nil, err
+	}
+	t, err := c.find(name, inFile(f.config)+again, f)
+	a.showProblems(c.Set, []string{name}, err, f.verbose)
+	return t, c, err
+}
+
+// inFile returns the flag that names a file, with a blank behind it; nothing where there is none.
+func inFile(path string) string {
+	if path == "" {
+		return ""
+	}
+	return "--config " + shellWords([]string{path}) + " "
 }
 
 // hostOf returns the host of a URL, which stands for the server in messages; false for what is no URL.

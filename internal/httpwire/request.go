@@ -214,10 +214,11 @@ func SameOrigin(from, to *url.URL) bool {
 	if from.Scheme == "http" && to.Scheme == "https" {
 		return true
 	}
-	return from.Scheme == to.Scheme && port(from) == port(to)
+	return from.Scheme == to.Scheme && Port(from) == Port(to)
 }
 
-func port(u *url.URL) string {
+// Port returns the port of an address of http or https, as it is written or the usual one.
+func Port(u *url.URL) string {
 	switch p := u.Port(); {
 	case p != "":
 		return p
