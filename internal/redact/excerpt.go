@@ -99,6 +99,8 @@ var (
 				`${1}"` + Mask + `"`,
 			},
 			{regexp.MustCompile(`(?i)(\\+"[\w\-]*` + secretWords + `[\w\-]*\\+"\s*:\s*\\+")[^"\\]*`), `${1}` + Mask},
+			// a header with cookies
+			{regexp.MustCompile(`(?i)\b((?:set-)?cookie2?:[ \t]*)[^\s"'][^\r\n"']*`), `${1}` + Mask},
 			// a parameter of a form or a query
 			{regexp.MustCompile(`(?i)\b([\w\-]*` + secretWords + `[\w\-]*=)[^\s&;,"'<>]+`), `${1}` + Mask},
 		}
@@ -112,6 +114,14 @@ var prose = []string{
 
 // hideTokens masks what looks like a secret.
 func hideTokens(s string) string {
+	if !suspicious(s) {
+		return s
+	}
+	return maskShapes(s)
+}
+
+// maskShapes masks what any of the expressions finds.
+func maskShapes(s string) string {
 	s = scheme().ReplaceAllStringFunc(s, func(found string) string {
 		at := scheme().FindStringSubmatchIndex(found)
 		credentials := found[at[5]:]

@@ -18,11 +18,14 @@ const shortest = 4
 // A Set is a number of known secrets. It is immutable and safe for concurrent use; nil holds none.
 type Set struct{ replacer *strings.Replacer }
 
-// NewSet returns the Set of the given values. Those of less than four bytes are left out.
+// NewSet returns the Set of the given values. Those of less than four bytes are left out; of none it is nil.
 func NewSet(secrets ...string) *Set {
 	known := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < shortest })
 	// The replacer takes the first of its values that fits: the longest, so that none shows its end behind another.
 	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	if len(known) == 0 {
+		return nil
+	}
 	pairs := make([]string, 0, 2*len(known))
 	for _, s := range known {
 		pairs = append(pairs, s, Mask)

@@ -1,0 +1,7 @@
+package redact
+
+// For tests: the quick look at a text, and the whole of what it saves.
+var (
+	Suspicious = suspicious[string]
+	Shapes     = maskShapes
+)
