@@ -13,6 +13,7 @@ import (
 	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/jsonrpc"
+	"mcpwire/trace"
 	"mcpwire/transport"
 	"mcpwire/transport/legacysse"
 	"mcpwire/transport/streamable"
@@ -49,7 +50,7 @@ func connectHTTP(
 
 // connect tries both carriers, as far as kind lets it.
 func (w *web) connect(ctx context.Context, kind config.Kind, o Options) (*client.Client, error) {
-	first, second, other := w.streamable(), w.legacy(), isOld
+	first, second, other := tapped(w.tap, w.streamable()), tapped(w.tap, w.legacy()), isOld
 	if kind == config.SSE {
 		first, second, other = second, first, isNotSSE
 	}
@@ -94,6 +95,7 @@ type web struct {
 	secrets []string
 	tls     *tls.Config
 	proxy   func(*url.URL) (*url.URL, error)
+	tap     *trace.Tap // nil: there is none
 	trace   func(HTTPTrace)
 	wrap    func(http.RoundTripper) http.RoundTripper // the login; nil: there is to be none
 	asks    bool                                      // a person may be asked in the middle of a call
@@ -103,7 +105,8 @@ type web struct {
 type HTTPTrace = streamable.Trace
 
 func newWeb(s config.Server, secrets []string, o Options) (*web, error) {
-	w := &web{server: s, secrets: secrets, trace: o.OnHTTP}
+	w := &web{server: s, secrets: secrets, tap: o.tap(s.Name)}
+	w.trace = tapHTTP(w.tap, o.OnHTTP)
 	var err error
 	if w.tls, err = tlsConfig(s.TLS); err != nil {
 		return nil, err

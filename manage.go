@@ -8,6 +8,7 @@ import (
 	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/manager"
+	"mcpwire/trace"
 )
 
 // ManageOptions configure Manage. The zero value works. Of manager.Options, Connect is replaced, and CacheDir is used
@@ -18,7 +19,9 @@ type ManageOptions struct {
 	OnStderr func(server string, line []byte)
 	OnNoise  func(server string, line []byte)
 	OnHTTP   func(server string, x HTTPTrace)
-	Auth     Auth // see Options.Auth; its Authorizer is asked for calls only, and never for a connection
+	Trace    trace.Sink // see Options.Trace; its events name the server
+	TraceMax int        // see Options.TraceMax
+	Auth     Auth       // see Options.Auth; its Authorizer is asked for calls only, and never for a connection
 }
 
 // Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. What nobody has
@@ -30,7 +33,7 @@ func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 		cache = "none"
 	}
 	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
-		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth}
+		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth, Trace: o.Trace, TraceMax: o.TraceMax}
 		if f := o.OnStderr; f != nil {
 			one.OnStderr = func(line []byte) { f(s.Name, line) }
 		}

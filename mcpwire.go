@@ -12,6 +12,7 @@ import (
 	"mcpwire/config"
 	"mcpwire/internal/eracache"
 	"mcpwire/internal/redact"
+	"mcpwire/trace"
 	"mcpwire/transport/stdio"
 )
 
@@ -34,6 +35,12 @@ type Options struct {
 	StateDir string
 	// OnHTTP is told of each HTTP exchange with the server when its headers have come, or it has failed. It must be quick.
 	OnHTTP func(HTTPTrace)
+	// Trace is told of everything that goes over the wire, without secrets. A trace.Writer has one that writes files. It
+	// must be quick.
+	Trace trace.Sink
+	// TraceMax is up to which size a message is given to Trace, in bytes (0: 1 MiB; negative: no limit); of larger ones
+	// their beginning is.
+	TraceMax int
 	// Auth says how logins to servers on the web are used.
 	Auth Auth
 }
@@ -77,7 +84,10 @@ func connect(
 	if kind != config.Stdio {
 		return connectHTTP(ctx, s, kind, secrets, o)
 	}
-	return client.Connect(ctx, stdio.New(process(s, secrets, o)), o.Options)
+	tap := o.tap(s.Name)
+	p := process(s, secrets, o)
+	p.OnStderr = tapStderr(tap, p.OnStderr)
+	return client.Connect(ctx, tapped(tap, stdio.New(p)), o.Options)
 }
 
 // eras returns the cache of what servers speak.

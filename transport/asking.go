@@ -28,3 +28,17 @@ func CallOf(ctx context.Context) *Call {
 	call, _ := ctx.Value(callKey{}).(*Call)
 	return call
 }
+
+// exchangeKey is the key of an exchange's number.
+type exchangeKey struct{}
+
+// WithExchange returns a context for an exchange that somebody records, with the number that it has there.
+func WithExchange(ctx context.Context, number int) context.Context {
+	return context.WithValue(ctx, exchangeKey{}, number)
+}
+
+// ExchangeOf returns the number that WithExchange put into the context; 0 if there is none.
+func ExchangeOf(ctx context.Context) int {
+	number, _ := ctx.Value(exchangeKey{}).(int)
+	return number
+}

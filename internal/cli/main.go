@@ -40,6 +40,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	a.endTrace()
 	if err == nil {
 		return exitDone
 	}
@@ -54,6 +55,7 @@ type app struct {
 	stdin   io.Reader
 	out     *output
 	console *console
+	trace   traceFile
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -96,6 +98,7 @@ must log in to the server; 5 some of several servers failed; 130 interrupted.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
 	})
+	a.addTrace(root)
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),

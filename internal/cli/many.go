@@ -122,7 +122,7 @@ func listTimeout(servers []config.Server) time.Duration {
 }
 
 func (a *app) manageOptions(servers []config.Server, f *serverFlags) mcpwire.ManageOptions {
-	o := mcpwire.ManageOptions{}
+	o := mcpwire.ManageOptions{Trace: a.trace.sink()}
 	o.Client.ListTimeout = listTimeout(servers)
 	o.Auth.Command = func(server string) string { return "mcpwire login " + loginName(server, servers, f) }
 	if !f.verbose {

@@ -62,7 +62,9 @@ func (p *post) run(cmd *cobra.Command, words []string) error {
 	if p.verbose {
 		caller.OnTrace = func(x oneshot.Trace) { p.console.line(exchangeText(x)) }
 	}
-	return p.send(cmd.Context(), caller, words[0], words[1], params)
+	host, _ := hostOf(words[0])
+	answered := p.tracedPost(&caller, host, words[1], params)
+	return p.send(cmd.Context(), caller, words[0], words[1], params, answered)
 }
 
 func isParams(text json.RawMessage) bool {
@@ -72,6 +74,7 @@ func isParams(text json.RawMessage) bool {
 
 func (p *post) send(
 	ctx context.Context, caller oneshot.Caller, url, method string, params json.RawMessage,
+	answered func([]byte),
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
@@ -93,5 +96,6 @@ func (p *post) send(
 		}
 		return err
 	}
+	answered(envelope)
 	return p.out.show(fmt.Sprintln(string(envelope)))
 }

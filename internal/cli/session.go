@@ -59,7 +59,7 @@ func (a *app) graver(server string, err, closeErr error) error {
 }
 
 func (a *app) options(t target, f *serverFlags) mcpwire.Options {
-	o := mcpwire.Options{}
+	o := mcpwire.Options{Trace: a.trace.sink()}
 	o.Auth.Command = func(string) string { return "mcpwire login " + t.again }
 	o.ConnectTimeout = longer(t.Timeout, client.DefaultConnectTimeout)
 	o.ListTimeout = longer(t.Timeout, client.DefaultListTimeout)

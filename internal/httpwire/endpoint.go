@@ -44,6 +44,10 @@ type Trace struct {
 	Status int // 0 if it failed
 	Took   time.Duration
 	Err    error
+
+	Exchange int         // what transport.ExchangeOf finds in the request's context
+	Request  http.Header // what was sent
+	Response http.Header // what came; nil if it failed
 }
 
 // An Endpoint sends requests to one URL, and quotes what its server wrote. Its methods may be called from several

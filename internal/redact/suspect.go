@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// marks are what a text has, in any case, that Tokens would mask something in: a text without them need not be looked at
-// by expressions, which take some hundred times longer.
+// marks are what a text has, in any case, in which Tokens masks something: a text without them need not be looked at by
+// expressions, which take some hundred times longer.
 var marks = slices.Concat(secretMembers, []string{
 	"bearer", "basic", "eyj", "sk-", "xox", "glpat-", "npm_", "hf_", "github_pat_", "ya29.", "aiza", "akia",
 	"\u017f", "\u212a", // which are an s and a k in another case

@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpwire/trace"
 	"mcpwire/transport"
 	"mcpwire/transport/stdio"
 	"mcpwire/transport/transporttest"
@@ -29,7 +31,23 @@ func TestStdioKeepsTheContract(t *testing.T) {
 
 func openBehaviour(t *testing.T, b transporttest.Behaviour, maxMessage int, r transport.Receiver) transport.Conn {
 	t.Helper()
-	conn, err := stdio.New(stdio.Options{
+	return opened(t, behaviourTransport(b, maxMessage), r)
+}
+
+// A tap changes nothing of what a line does.
+func TestALineWithATapKeepsTheContract(t *testing.T) {
+	tapped := func(t *testing.T, b transporttest.Behaviour, maxMessage int, r transport.Receiver) transport.Conn {
+		t.Helper()
+		w := trace.NewWriter(io.Discard)
+		t.Cleanup(func() { _ = w.Close() })
+		tap := trace.New(trace.Options{Sink: w.Sink})
+		return opened(t, tap.Around(behaviourTransport(b, maxMessage)), r)
+	}
+	transporttest.Run(t, transporttest.Harness{Open: tapped, Shared: true, Lines: true, Process: true})
+}
+
+func behaviourTransport(b transporttest.Behaviour, maxMessage int) transport.Transport {
+	return stdio.New(stdio.Options{
 		Command: os.Args[0],
 		Env: map[string]string{
 			role:      "suite",
@@ -37,7 +55,12 @@ func openBehaviour(t *testing.T, b transporttest.Behaviour, maxMessage int, r tr
 			"GORACE":  "atexit_sleep_ms=0", // a race detector in the server delays its end by a second otherwise
 		},
 		MaxMessage: maxMessage,
-	}).Open(t.Context(), r)
+	})
+}
+
+func opened(t *testing.T, carrier transport.Transport, r transport.Receiver) transport.Conn {
+	t.Helper()
+	conn, err := carrier.Open(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,8 @@ func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *ex
 // exchange returns one that has not begun: one that is used again, unless somebody looks for the caller's values.
 func (c *conn) exchange(ctx context.Context) *exchange {
 	o := &c.options
-	looked := o.Wrap != nil && !o.Discreet || o.ShowCalls || httptrace.ContextClientTrace(ctx) != nil
+	looked := o.Wrap != nil && !o.Discreet || o.ShowCalls || o.OnTrace != nil ||
+		httptrace.ContextClientTrace(ctx) != nil
 	if !looked {
 		if x, ok := c.spare.Get().(*exchange); ok {
 			return x

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mcpwire/jsonrpc"
+	"mcpwire/oneshot"
+	"mcpwire/trace"
+)
+
+// A traceFile is where a run is traced to. Without a file it is closed, and its sink is nil.
+type traceFile struct {
+	path   string
+	file   *os.File
+	writer *trace.Writer
+}
+
+// addTrace adds the flag that every command has.
+func (a *app) addTrace(root *cobra.Command) {
+	root.PersistentFlags().StringVar(&a.trace.path, "trace", "",
+		"write everything that goes over the wire to `FILE`, as \"mcpwire trace\" reads it")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.trace.open() }
+}
+
+// open makes the file, which only we may read: masked or not, it tells what passed between two programs.
+func (t *traceFile) open() (err error) {
+	if t.path == "" {
+		return nil
+	}
+	if t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+		return usagef("--trace: %w", err)
+	}
+	t.writer = trace.NewWriter(t.file)
+	return nil
+}
+
+func (t *traceFile) sink() trace.Sink {
+	if t.writer == nil {
+		return nil
+	}
+	return t.writer.Sink
+}
+
+// endTrace writes what is left. What went wrong is told, and changes nothing of how the run went.
+func (a *app) endTrace() {
+	t := &a.trace
+	if t.writer == nil {
+		return
+	}
+	err := t.writer.Close()
+	if closeErr := t.file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		a.console.line(fmt.Sprintf("mcpwire: warning: the trace %s is not whole: %v", t.path, err))
+	}
+}
+
+// tracedPost has a request that stands alone traced, if there is a file. It returns what is to be told of the answer.
+func (a *app) tracedPost(caller *oneshot.Caller, server, method string, params []byte) (answered func([]byte)) {
+	if a.trace.writer == nil {
+		return func([]byte) {}
+	}
+	tap := trace.New(trace.Options{Server: server, Sink: a.trace.sink()})
+	shown := caller.OnTrace
+	caller.OnTrace = func(x oneshot.Trace) {
+		tap.HTTP(0, trace.HTTPFacts{Method: x.Method, URL: x.URL, Status: x.Status}, x.Took, x.Err)
+		if shown != nil {
+			shown(x)
+		}
+	}
+	tap.Alone(trace.Sent, jsonrpc.AppendRequest(nil, jsonrpc.IntID(1), method, params))
+	return func(envelope []byte) { tap.Alone(trace.Received, envelope) }
+}
