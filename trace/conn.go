@@ -29,8 +29,8 @@ func (c *conn) carry(
 	n := c.line.begin(call)
 	defer c.line.finish(call)
 	start := time.Now()
-	c.line.tell(&Event{Time: start, Kind: Sent, Exchange: n, Message: call.Body})
-	if c.line.carrier != "stdio" {
+	c.line.tell(Event{Time: start, Kind: Sent, Exchange: n, Message: call.Body})
+	if !c.line.piped {
 		ctx = transport.WithExchange(ctx, n)
 	}
 	err := by(ctx, call)
@@ -49,10 +49,10 @@ func (c *conn) carry(
 func (c *conn) Listen(ctx context.Context, opened func()) error {
 	start := time.Now()
 	err := c.Conn.Listen(ctx, func() {
-		c.line.tell(&Event{Kind: Stream})
+		c.line.tell(Event{Kind: Stream})
 		opened()
 	})
-	e := &Event{Kind: Stream, Took: since(start)}
+	e := Event{Kind: Stream, Took: since(start)}
 	if err != nil {
 		e.Error = err.Error()
 	}
@@ -62,7 +62,7 @@ func (c *conn) Listen(ctx context.Context, opened func()) error {
 
 // Close implements transport.Conn.
 func (c *conn) Close(ctx context.Context) error {
-	c.line.tell(&Event{Kind: Closing})
+	c.line.tell(Event{Kind: Closing})
 	return c.Conn.Close(ctx)
 }
 

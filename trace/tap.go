@@ -62,31 +62,32 @@ func (t *tapped) Open(ctx context.Context, r transport.Receiver) (transport.Conn
 	l := &line{tap: t.tap, number: int(t.tap.lines.Add(1)), receiver: r}
 	t.tap.current.Store(l)
 	start := time.Now()
-	l.tell(&Event{Time: start, Kind: Opening})
+	l.tell(Event{Time: start, Kind: Opening})
 	c, err := t.inner.Open(ctx, l)
 	if err != nil {
 		l.failed()
-		l.tell(&Event{Kind: Opened, Took: since(start), Error: err.Error()})
+		l.tell(Event{Kind: Opened, Took: since(start), Error: err.Error()})
 		return nil, err
 	}
 	masker, _ := c.(transport.Masker)
-	l.carrier = c.Traits().Name
+	traits := c.Traits()
+	l.piped = traits.Name == "stdio"
 	l.ready(masker)
-	l.tell(&Event{Kind: Opened, Carrier: l.carrier, Took: since(start)})
+	l.tell(Event{Kind: Opened, Carrier: traits.Name, Took: since(start)})
 	return &conn{Conn: c, line: l}, nil
 }
 
 // Stderr is told of each line of the server's standard error, without secrets.
 func (t *Tap) Stderr(text []byte) {
 	if l := t.current.Load(); l != nil {
-		l.tell(&Event{Kind: Stderr, Text: string(text)})
+		l.tell(Event{Kind: Stderr, Text: string(text)})
 	}
 }
 
 // HTTP is told of each exchange over HTTP, without secrets. exchange is what transport.ExchangeOf finds in the context
 // of its request, took the time from the request to the headers of the answer.
 func (t *Tap) HTTP(exchange int, x HTTPFacts, took time.Duration, err error) {
-	e := &Event{Kind: HTTP, Exchange: exchange, HTTP: &x, Took: took.Seconds() * 1000}
+	e := Event{Kind: HTTP, Exchange: exchange, HTTP: &x, Took: took.Seconds() * 1000}
 	if err != nil {
 		e.Error = err.Error()
 	}
@@ -94,7 +95,7 @@ func (t *Tap) HTTP(exchange int, x HTTPFacts, took time.Duration, err error) {
 }
 
 // Alone is told of a message, Sent or Received, that a line carries which has no Transport.
-func (t *Tap) Alone(kind Kind, message []byte) { t.newest().tell(&Event{Kind: kind, Message: message}) }
+func (t *Tap) Alone(kind Kind, message []byte) { t.newest().tell(Event{Kind: kind, Message: message}) }
 
 // newest returns the line that what comes from elsewhere belongs to. Before the first it is none in particular.
 func (t *Tap) newest() *line {
@@ -107,7 +108,7 @@ func (t *Tap) newest() *line {
 // Exited is told how the server's process ended.
 func (t *Tap) Exited(x ExitFacts, took time.Duration) {
 	if l := t.current.Load(); l != nil {
-		l.tell(&Event{Kind: Exited, Exit: &x, Took: took.Seconds() * 1000})
+		l.tell(Event{Kind: Exited, Exit: &x, Took: took.Seconds() * 1000})
 	}
 }
 
@@ -115,7 +116,7 @@ func (t *Tap) Exited(x ExitFacts, took time.Duration) {
 type line struct {
 	tap      *Tap
 	number   int
-	carrier  string
+	piped    bool // all calls share one channel, and no HTTP is there
 	receiver transport.Receiver
 
 	mu        sync.Mutex
@@ -151,8 +152,14 @@ func (l *line) failed() {
 	l.ready(nil)
 }
 
+// events are those that are not in use: a sink keeps none.
+var events = sync.Pool{New: func() any { return new(Event) }}
+
 // tell completes an event and hands it to the sink.
-func (l *line) tell(e *Event) {
+func (l *line) tell(told Event) {
+	e := events.Get().(*Event) //nolint:errcheck,forcetypeassert // the pool has nothing else
+	defer events.Put(e)
+	*e = told
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
@@ -165,6 +172,7 @@ func (l *line) tell(e *Event) {
 	}
 	l.mu.Unlock()
 	l.pass(e)
+	*e = Event{}
 }
 
 // hold keeps an event until the line knows its secrets.
@@ -172,8 +180,9 @@ func (l *line) hold(e *Event) {
 	if l.heldBytes += len(e.Message) + len(e.Text); l.heldBytes > heldBytes {
 		e.Message, e.Text = nil, ""
 	}
-	e.Message = append(json.RawMessage(nil), e.Message...)
-	l.held = append(l.held, e)
+	kept := *e
+	kept.Message = append(json.RawMessage(nil), e.Message...)
+	l.held = append(l.held, &kept)
 }
 
 // pass masks what an event holds. What it shares with others is not changed.
@@ -213,18 +222,25 @@ func (l *line) excerpt(text []byte) string {
 	return said
 }
 
+// begin gives an exchange its number, by which finish takes it back. On a channel that all share nothing comes that
+// would ask for it.
 func (l *line) begin(call *transport.Call) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.exchanges == nil {
-		l.exchanges = map[*transport.Call]int{}
-	}
 	l.last++
-	l.exchanges[call] = l.last
+	if !l.piped {
+		if l.exchanges == nil {
+			l.exchanges = map[*transport.Call]int{}
+		}
+		l.exchanges[call] = l.last
+	}
 	return l.last
 }
 
 func (l *line) finish(call *transport.Call) {
+	if l.piped {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.exchanges, call)
@@ -242,7 +258,7 @@ func (l *line) exchange(call *transport.Call) int {
 // Receive implements transport.Receiver. The event comes before the message is handled, so that what comes of it is
 // told after it.
 func (l *line) Receive(call *transport.Call, msg []byte) transport.Verdict {
-	e := &Event{Kind: Received, Exchange: l.exchange(call), Message: msg}
+	e := Event{Kind: Received, Exchange: l.exchange(call), Message: msg}
 	if m, _ := jsonrpc.Parse(msg); m.Kind == jsonrpc.Invalid && !jsonrpc.IsBatch(msg) {
 		e.Kind, e.Message, e.Size = Noise, nil, int64(len(msg))
 		e.Text = string(msg[:min(len(msg), 2*textBytes)])
@@ -253,19 +269,19 @@ func (l *line) Receive(call *transport.Call, msg []byte) transport.Verdict {
 
 // Oversize implements transport.Receiver.
 func (l *line) Oversize(call *transport.Call, head, tail []byte, size int64) {
-	l.tell(&Event{Kind: Oversize, Exchange: l.exchange(call), Text: string(head), Size: size})
+	l.tell(Event{Kind: Oversize, Exchange: l.exchange(call), Text: string(head), Size: size})
 	l.receiver.Oversize(call, head, tail, size)
 }
 
 // Fault implements transport.Receiver.
 func (l *line) Fault(err error) {
-	l.tell(&Event{Kind: Fault, Error: err.Error()})
+	l.tell(Event{Kind: Fault, Error: err.Error()})
 	l.receiver.Fault(err)
 }
 
 // Closed implements transport.Receiver.
 func (l *line) Closed(err error) {
-	e := &Event{Kind: Closed}
+	e := Event{Kind: Closed}
 	if err != nil {
 		e.Error = err.Error()
 	}
@@ -277,8 +293,8 @@ func (l *line) Closed(err error) {
 func since(start time.Time) float64 { return time.Since(start).Seconds() * 1000 }
 
 // failure tells how an exchange failed.
-func failure(err error) *Event {
-	e := &Event{Kind: Failed, Error: err.Error()}
+func failure(err error) Event {
+	e := Event{Kind: Failed, Error: err.Error()}
 	if carriage, ok := errors.AsType[*transport.Error](err); ok {
 		e.Delivery = carriage.Delivery.String()
 	}

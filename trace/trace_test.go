@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +171,36 @@ func TestALargeMessageIsRecordedByItsBeginning(t *testing.T) {
 	e := l.events(t)[0]
 	if e.Message != nil || e.Size < 10_000 || len(e.Text) > 4<<10 || !strings.HasPrefix(e.Text, `{"text":"éé`) {
 		t.Errorf("size %d, text %q", e.Size, e.Text)
+	}
+}
+
+func TestAnEventIsReadAsItWasWritten(t *testing.T) {
+	all := []trace.Event{
+		{Kind: trace.Opening},
+		{
+			Server: `a "name"`, Line: 2, Kind: trace.Failed, Carrier: "http", Exchange: 3, Message: []byte(`{"a":1}`),
+			Text: "two\nlines", Size: 7, Took: 1.5, Error: "e\u2028", Delivery: "answered",
+		},
+		{Kind: trace.HTTP, HTTP: &trace.HTTPFacts{
+			Method: "POST", URL: "http://x/?a=b&c", Status: 200,
+			Request: http.Header{"B": {"1", `"2"`}, "A": {""}}, Response: http.Header{"C": {"3"}},
+		}},
+		{Kind: trace.HTTP, HTTP: &trace.HTTPFacts{Method: "GET", URL: "http://x"}, Error: "refused"},
+		{Kind: trace.Exited, Exit: &trace.ExitFacts{Code: -1, Signal: "SIGKILL", After: "kill"}},
+	}
+	l := newLog()
+	for i := range all {
+		all[i].Time = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+		l.writer.Sink(&all[i])
+	}
+	got := l.events(t)
+	if len(got) != len(all) {
+		t.Fatalf("got %d events", len(got))
+	}
+	for i, e := range got {
+		if !reflect.DeepEqual(*e, all[i]) {
+			t.Errorf("got %+v, want %+v", *e, all[i])
+		}
 	}
 }
 

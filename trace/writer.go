@@ -2,6 +2,8 @@ package trace
 
 import (
 	"io"
+	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -133,7 +135,7 @@ func appendEvent(b []byte, e *Event) []byte {
 		}
 	}
 	if e.HTTP != nil {
-		b = appendValue(append(b, `,"http":`...), e.HTTP)
+		b = appendHTTP(append(b, `,"http":`...), e.HTTP)
 	}
 	if e.Exit != nil {
 		b = appendValue(append(b, `,"exit":`...), e.Exit)
@@ -142,6 +144,39 @@ func appendEvent(b []byte, e *Event) []byte {
 		b = appendMessage(append(b, `,"message":`...), e.Message)
 	}
 	return append(b, '}', '\n')
+}
+
+func appendHTTP(b []byte, x *HTTPFacts) []byte {
+	b = appendString(append(b, `{"method":`...), x.Method)
+	b = appendString(append(b, `,"url":`...), x.URL)
+	if x.Status != 0 {
+		b = strconv.AppendInt(append(b, `,"status":`...), int64(x.Status), 10)
+	}
+	b = appendHeaders(b, `,"request":`, x.Request)
+	b = appendHeaders(b, `,"response":`, x.Response)
+	return append(b, '}')
+}
+
+func appendHeaders(b []byte, member string, all http.Header) []byte {
+	names := make([]string, 0, 16)
+	for name, values := range all {
+		if len(values) > 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return b
+	}
+	slices.Sort(names)
+	b = append(append(b, member...), '{')
+	for _, name := range names {
+		b = append(appendString(b, name), ':', '[')
+		for _, value := range all[name] {
+			b = append(appendString(b, value), ',')
+		}
+		b = append(b[:len(b)-1], ']', ',')
+	}
+	return append(b[:len(b)-1], '}')
 }
 
 // appendMessage keeps a message on its line: where it stands over several, that is between its values.

@@ -84,10 +84,11 @@ func TestWhatIsAddedToACallAllocatesLittle(t *testing.T) {
 	viaManager := allocations(t, managed(t, 1))
 	alone := allocations(t, allAtOnce(1, func(int) error { return nil }))
 	web := with(func(w *workload) { w.carrier = "json" })
-	traced := with(func(w *workload) { w.carrier, w.traced = "json", true })
+	traced := with(func(w *workload) { w.traced = true })
+	webTraced := with(func(w *workload) { w.carrier, w.traced = "json", true })
 	webModern := with(func(w *workload) { w.carrier, w.era = "json", stateless })
-	t.Logf("call %v, stateless %v, %d notifications %v, manager %v (%v of the test), JSON %v, traced %v, stateless %v",
-		call, modern, flood, noisy, viaManager, alone, web, traced, webModern)
+	t.Logf("call %v, stateless %v, %d notifications %v, manager %v (%v of the test), traced %v, JSON %v, traced %v, stateless %v",
+		call, modern, flood, noisy, viaManager, alone, traced, web, webTraced, webModern)
 	// How much a call itself may allocate is held more closely by the tests of client and of transport/http.
 	for _, row := range []struct {
 		what      string
@@ -99,7 +100,8 @@ func TestWhatIsAddedToACallAllocatesLittle(t *testing.T) {
 		{"a call through the manager", viaManager - alone, call + 4},
 		{"a call over HTTP", web, 60},
 		{"a stateless call over HTTP", webModern, web + 6},
-		{"a call whose HTTP exchange is told", traced, web + 32},
+		{"a traced call", traced, call + 3},
+		{"a traced call over HTTP", webTraced, web + 40},
 	} {
 		if row.got > row.most {
 			t.Errorf("%s allocates %v times, more than %v", row.what, row.got, row.most)

@@ -3,7 +3,10 @@ package bench_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,6 +14,7 @@ import (
 	"mcpwire"
 	"mcpwire/client"
 	"mcpwire/config"
+	"mcpwire/trace"
 )
 
 const (
@@ -26,7 +30,7 @@ type workload struct {
 	callers int
 	size    int // of the text in a result; 0: the list of tools
 	noisy   bool
-	traced  bool // OnHTTP is set, which mcpwire has in place of tracing
+	traced  bool // all is written to a file, as --trace does
 }
 
 func (w workload) name() string {
@@ -44,6 +48,7 @@ var workloads = []workload{
 	{group: "Call", carrier: "stdio", era: stateless, callers: 64, size: 64},
 	{group: "Call", carrier: "json", era: session, callers: 1, size: 64},
 	{group: "Call", carrier: "json", era: session, callers: 1, size: 64, traced: true},
+	{group: "Call", carrier: "stdio", era: session, callers: 1, size: 64, traced: true},
 	{group: "Call", carrier: "json", era: session, callers: 64, size: 64},
 	{group: "Call", carrier: "json", era: stateless, callers: 1, size: 64},
 	{group: "Call", carrier: "json", era: stateless, callers: 64, size: 64},
@@ -85,7 +90,7 @@ func (w workload) open(tb testing.TB, address string) operation {
 		o.OnNotification = func(context.Context, string, json.RawMessage) { noise.Add(1) }
 	}
 	if w.traced {
-		o.OnHTTP = func(mcpwire.HTTPTrace) {}
+		o.Trace = traceFile(tb)
 	}
 	c, err := mcpwire.Connect(tb.Context(), w.entry(tb, "bench", address), o)
 	if err != nil {
@@ -104,6 +109,22 @@ func (w workload) open(tb testing.TB, address string) operation {
 	}
 	tool := w.tool()
 	return func(int) error { return w.call(ctx, c, tool) }
+}
+
+// traceFile is the sink of a file that lasts as long as the test.
+func traceFile(tb testing.TB) trace.Sink {
+	tb.Helper()
+	file, err := os.Create(filepath.Join(tb.TempDir(), "trace.jsonl"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := trace.NewWriter(file)
+	tb.Cleanup(func() {
+		if err := errors.Join(w.Close(), file.Close()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return w.Sink
 }
 
 // The arguments are made an any once, so that this is not counted with each call. The noisy ones ask for notifications

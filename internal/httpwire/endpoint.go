@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"time"
 
 	"mcpwire/internal/redact"
 )
@@ -37,19 +36,6 @@ type Options struct {
 	OnTrace func(Trace)
 }
 
-// A Trace is one HTTP exchange, without secrets.
-type Trace struct {
-	Method string
-	URL    string
-	Status int // 0 if it failed
-	Took   time.Duration
-	Err    error
-
-	Exchange int         // what transport.ExchangeOf finds in the request's context
-	Request  http.Header // what was sent
-	Response http.Header // what came; nil if it failed
-}
-
 // An Endpoint sends requests to one URL, and quotes what its server wrote. Its methods may be called from several
 // goroutines at once.
 type Endpoint struct {
@@ -60,6 +46,7 @@ type Endpoint struct {
 	closing sync.Once
 
 	droppers sync.Pool // those that are not in use
+	shown    shown
 
 	mu  sync.Mutex
 	url *url.URL // where redirects have led

@@ -100,44 +100,6 @@ func (e *Endpoint) once(ctx context.Context, r Request, to *url.URL, s *sending)
 	return resp, err
 }
 
-// trace tells of an exchange.
-func (e *Endpoint) trace(req *http.Request, resp *http.Response, took time.Duration, err error) {
-	t := Trace{
-		Method: req.Method, URL: e.Show(req.URL), Took: took, Err: err,
-		Exchange: transport.ExchangeOf(req.Context()), Request: e.headers(req.Header),
-	}
-	if resp != nil {
-		t.Status, t.Response = resp.StatusCode, e.headers(resp.Header)
-	}
-	e.options.OnTrace(t)
-}
-
-// headerBytes is how much is told of a header's value.
-const headerBytes = 2 << 10
-
-// headers returns headers without secrets, each of them bounded.
-func (e *Endpoint) headers(all http.Header) http.Header {
-	shown := make(http.Header, len(all))
-	for name, values := range all {
-		for _, value := range values {
-			switch {
-			case redact.SecretName(name):
-				value = redact.Mask
-			case addresses[name]:
-				text := e.text(value)
-				value = redact.Line(redact.URL(text[:min(len(text), 2*headerBytes)]), headerBytes)
-			default:
-				value = redact.Excerpt([]byte(e.text(value)), headerBytes)
-			}
-			shown[name] = append(shown[name], value)
-		}
-	}
-	return shown
-}
-
-// addresses are headers whose values are addresses, in which parameters may be secret.
-var addresses = map[string]bool{"Location": true, "Content-Location": true, "Referer": true}
-
 // roundTrip does what an http.Client does that follows no redirects and has no cookies, and fails as it does, without
 // the copies that it makes of headers for redirects.
 func (e *Endpoint) roundTrip(req *http.Request) (*http.Response, error) {
