@@ -148,6 +148,15 @@ func (c *Client) explain(ctx context.Context, peer *rpc.Peer, err error) error {
 	return &transport.Error{Op: "connect", Server: c.options.Server, Err: cause}
 }
 
+// Mask returns a text of the server with the secrets of its configuration masked, as error texts have them. What a
+// server says of itself is as it came: a host masks it before it shows it to people.
+func (c *Client) Mask(text string) string {
+	if m, ok := c.current().peer.Conn().(transport.Masker); ok {
+		return m.Mask(text)
+	}
+	return text
+}
+
 // use makes a line the one in use.
 func (c *Client) use(l *line) {
 	_, hasSessions := c.era.(*session)

@@ -226,7 +226,7 @@ func (s *supervisor) connected(a *attempt, c *client.Client, err error) bool {
 	}
 	s.client, s.opened = c, time.Now()
 	s.line, s.leave = context.WithCancel(s.base)
-	s.tools.server, s.tools.since = c.Server(), a.at
+	s.tools.server, s.tools.since = told(c), a.at
 	s.read(s.restore())
 	s.publish()
 	return true

@@ -106,10 +106,17 @@ func (s *supervisor) read(ready <-chan struct{}) {
 		hold(line, ready)
 		tools, err := c.ListTools(line)
 		if err == nil {
-			s.keep(key, c.Server(), tools)
+			s.keep(key, told(c), tools)
 		}
 		s.ask(func() { s.listed(c, tools, err) })
 	})
+}
+
+// told returns what a server says of itself, for people to see: without the secrets that its entry has.
+func told(c *client.Client) client.Server {
+	s := c.Server()
+	s.Info.Name, s.Info.Version = c.Mask(s.Info.Name), c.Mask(s.Info.Version)
+	return s
 }
 
 // hold waits for ready, but not for long.
@@ -161,7 +168,7 @@ func (s *supervisor) listed(c *client.Client, tools []mcp.Tool, err error) {
 		l.delay *= 2
 		l.cached, l.whole = false, true
 	}
-	l.server = c.Server()
+	l.server = told(c)
 	if first {
 		l.took = time.Since(l.since)
 		s.move(ready, nil)

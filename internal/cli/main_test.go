@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Setenv("MCPWIRE_KEYCHAIN", "off") // tests leave the user's alone
 	testscript.Main(m, map[string]func(){
-		"mcpwire": runProgram, "fakeserver": runFakeServer, "browser": runBrowser,
+		"mcpwire": runProgram, "fakeserver": runFakeServer, "browser": runBrowser, "telltale": runTelltale,
 	})
 }
 

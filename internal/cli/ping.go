@@ -42,6 +42,6 @@ func (a *app) ping(ctx context.Context, c *client.Client, t target, f *serverFla
 		return a.printJSON([]byte(`{"ok":true,"ms":` + ms + `}`))
 	}
 	s := c.Server()
-	return a.out.show(fmt.Sprintf("%s: ok, %s ms (%s %s, protocol %s)\n",
-		t.Name, ms, s.Info.Name, s.Info.Version, s.Revision))
+	return a.out.show(fmt.Sprintf("%s: ok, %s ms (%s, protocol %s)\n",
+		t.Name, ms, c.Mask(s.Info.Name+" "+s.Info.Version), s.Revision))
 }

@@ -37,7 +37,7 @@ func (a *app) withClient(
 		return explained(ctx, t.Name, err)
 	}
 	if s := c.Server(); f.verbose {
-		a.console.linef("[%s] connected: %s %s, protocol %s", t.Name, s.Info.Name, s.Info.Version, s.Revision)
+		a.console.linef("[%s] connected: %s, protocol %s", t.Name, c.Mask(s.Info.Name+" "+s.Info.Version), s.Revision)
 	}
 	err = work(ctx, c)
 	a.console.say("shutting down " + t.Name)

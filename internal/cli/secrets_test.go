@@ -1,0 +1,156 @@
+package cli_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"mcpwire/jsonrpc"
+)
+
+const (
+	// planted is a secret of the configuration, which servers tell wherever they can.
+	planted = "pl4nted-7Qz2Lm/P9x"
+	// bearer is one that nobody has told us of.
+	bearer = "eyJhbGciOiJIUzI1NiJ9.q7Zk2LmP9xQwR4.sig"
+)
+
+// tellAll returns the answer of a server that tells secrets in whatever it says.
+func tellAll(method, id, secret string) string {
+	said := "the key is " + secret + ", sent as Authorization: Bearer " + bearer
+	switch method {
+	case "server/discover":
+		return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32601,"message":` + quote(said) + `}}`
+	case "initialize":
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
+			`"serverInfo":{"name":"fake","version":` + quote(secret) + `},"instructions":` + quote(said) + `}}`
+	case "tools/list":
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"tools":[{"name":"tell","description":` + quote(said) +
+			`,"inputSchema":{"type":"object","properties":{"token":{"type":"string"}}}},` +
+			`{"name":"fail","inputSchema":{"type":"object"}}]}}`
+	case "tools/call":
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":` + quote(said) + `}],` +
+			`"isError":true}}`
+	}
+	return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-32603,"message":` + quote(said) + `,"data":` +
+		quote(said) + `}}`
+}
+
+func quote(text string) string {
+	quoted, err := jsonv2.Marshal(text)
+	if err != nil {
+		panic(err)
+	}
+	return strings.ReplaceAll(string(quoted), "/", `\/`) // as some servers escape it
+}
+
+// runTelltale is a server on pipes that tells what its environment has.
+func runTelltale() {
+	secret := os.Getenv("API_KEY")
+	fmt.Fprintln(os.Stderr, "stderr: the key is", secret)
+	fmt.Println("stdout: the key is", secret)
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		m := read(in.Bytes())
+		if m["id"] != "" {
+			fmt.Println(tellAll(strings.Trim(m["method"], `"`), m["id"], secret))
+		}
+	}
+}
+
+// telltale is a server on the web that tells what it is sent.
+func telltale(w http.ResponseWriter, r *http.Request) {
+	secret, _ := strings.CutPrefix(r.Header.Get("X-Api-Key"), "key ")
+	body, _ := io.ReadAll(r.Body)
+	m, err := jsonrpc.Parse(body)
+	w.Header().Set("X-Seen", secret)
+	w.Header().Set("Set-Cookie", "sid="+secret)
+	if r.Method != http.MethodPost || err != nil {
+		http.Error(w, "refused for "+secret, http.StatusMethodNotAllowed)
+		return
+	}
+	if m.Kind != jsonrpc.Request {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, tellAll(m.Method, string(m.ID.Append(nil)), secret))
+}
+
+// What a tool answers is the user's, and goes to standard output as it is. Everything else keeps quiet about secrets.
+func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(telltale))
+	defer web.Close()
+	server, err := exec.LookPath("telltale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range userFolders {
+		t.Setenv(name, filepath.Join(folder, name))
+	}
+	t.Setenv("SCRIPT_SECRET", planted)
+	file := filepath.Join(folder, "mcp.json")
+	entries := fmt.Sprintf(`{"mcpServers": {
+		"pipe": {"command": %q, "env": {"API_KEY": "${SCRIPT_SECRET}"}},
+		"web": {"url": %q, "headers": {"X-Api-Key": "key ${SCRIPT_SECRET}"}}
+	}}`, server, web.URL+"/mcp?api_key=${SCRIPT_SECRET}")
+	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		args   []string
+		result bool // standard output is what the server has answered
+	}{
+		{[]string{"ping", "pipe"}, false},
+		{[]string{"tools", "pipe"}, true},
+		{[]string{"call", "pipe", "tell", "token=" + planted}, true},
+		{[]string{"call", "pipe", "missing"}, false},
+		{[]string{"ping", "web"}, false},
+		{[]string{"tools", "web"}, true},
+		{[]string{"call", "web", "tell", "token=" + planted}, true},
+		{[]string{"call", "web", "missing"}, false},
+		{[]string{"servers"}, false},
+		{[]string{"servers", "-o", "json"}, false},
+		{[]string{"tools"}, true},
+		{[]string{"config"}, false},
+		{[]string{"auth", "status"}, false},
+	} {
+		t.Run(strings.Join(row.args[:min(len(row.args), 3)], " "), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "trace.jsonl")
+			args := append(append([]string{}, row.args...), "--config", file, "--verbose", "--trace", path)
+			code, stdout, stderr := program(t, args...)
+			if code == 2 && row.args[len(row.args)-1] != "missing" {
+				t.Fatalf("exit code 2: %s", stderr)
+			}
+			traced, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clean(t, "standard error", stderr)
+			clean(t, "the trace", string(traced))
+			if !row.result {
+				clean(t, "standard output", stdout)
+			}
+		})
+	}
+}
+
+// clean checks that a text has no secret, however it is escaped.
+func clean(t *testing.T, what, text string) {
+	t.Helper()
+	for _, secret := range []string{planted, strings.ReplaceAll(planted, "/", `\/`), "pl4nted-7Qz2Lm%2FP9x", bearer} {
+		if i := strings.Index(text, secret); i >= 0 {
+			t.Errorf("%s shows a secret: …%s", what, text[max(0, i-200):i+len(secret)])
+		}
+	}
+}
