@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"mcpwire/internal/jsonscan"
@@ -53,9 +54,10 @@ func (o *RequestOptions) limit() time.Duration {
 	return max(o.Timeout, transport.DefaultLimit)
 }
 
-// pending is a request that waits for its answer. The peer's lock guards all but call.
+// pending is a request that waits for its answer. The peer's lock guards all but call and note.
 type pending struct {
 	call       transport.Call
+	note       [noteSize]byte // the call's Abandon
 	id         int64
 	onProgress func(params json.RawMessage)
 	extend     bool
@@ -65,6 +67,23 @@ type pending struct {
 
 	result json.RawMessage
 	err    error
+}
+
+// noteSize is what a cancel note takes, with an id of any length, in bytes.
+const noteSize = 112
+
+// spare are requests of any peer that are over, for later ones.
+var spare sync.Pool
+
+// retire takes back a request that was settled. The lock is not held, but has been taken since: whoever settled it is
+// done with it. One that others may still use is left to them.
+func (r *pending) retire() {
+	if !r.call.Renew() {
+		return
+	}
+	r.id, r.onProgress, r.extend, r.stream, r.progressed = 0, nil, false, false, false
+	r.flushed, r.result, r.err = nil, nil, nil
+	spare.Put(r)
 }
 
 // Request sends a request and waits for its answer, on the caller's goroutine. Params are one JSON object without
@@ -83,7 +102,11 @@ func (p *Peer) Request(
 			return nil, err
 		}
 	}
-	r := &pending{onProgress: o.OnProgress, extend: o.Extend, stream: o.Stream != nil}
+	r, ok := spare.Get().(*pending)
+	if !ok {
+		r = &pending{}
+	}
+	r.onProgress, r.extend, r.stream = o.OnProgress, o.Extend, o.Stream != nil
 	r.call.Timeout, r.call.Limit = o.Timeout, o.limit()
 	r.call.Envelope = transport.Envelope{Method: method, Name: o.Name, Revision: o.Revision, Headers: o.Headers}
 	r.call.Clocks = &p.clocks
@@ -101,8 +124,12 @@ func (p *Peer) Request(
 	p.encode(r, method, params, o)
 	err := p.conn.Exchange(ctx, &r.call)
 	if err == nil {
-		p.flush(ctx, r)
-		return r.result, p.masked(r.err)
+		p.mu.Lock() // whoever has settled the call may not be done with it
+		result, refusal, flushed := r.result, r.err, r.flushed
+		p.mu.Unlock()
+		r.retire()
+		p.flush(ctx, flushed)
+		return result, p.masked(refusal)
 	}
 	p.mu.Lock()
 	delete(p.pending, r.id)
@@ -112,13 +139,14 @@ func (p *Peer) Request(
 	return nil, p.explain(callerEnded(ctx, err), r, seen, strays)
 }
 
-// encode writes the request and its cancel note into one buffer.
+// encode writes the request, and its cancel note into memory that is used again: carriers let go of it when the call is
+// settled.
 func (p *Peer) encode(r *pending, method string, params json.RawMessage, o RequestOptions) {
 	id := p.ownID(r.id)
 	var digits [24]byte
 	own := id.Append(digits[:0])
-	const frames, metaFrame = 121, 28 // what both messages have around their parts in bytes, and _meta
-	size := frames + 2*len(own) + len(method) + len(params)
+	const frame, metaFrame = 45, 28 // what the request has around its parts in bytes, and _meta
+	size := frame + len(own) + len(method) + len(params)
 	token := o.OnProgress != nil || o.Extend
 	described := token || len(o.Meta) > 0
 	if described {
@@ -132,13 +160,11 @@ func (p *Peer) encode(r *pending, method string, params json.RawMessage, o Reque
 	} else {
 		buf = jsonrpc.AppendRequest(buf, id, method, params)
 	}
-	n := len(buf)
-	r.call.Body = buf[:n:n]
+	r.call.Body = buf
 	if !o.NoCancel {
 		var note [64]byte
 		about := append(append(append(note[:0], `{"requestId":`...), own...), '}')
-		buf = jsonrpc.AppendNotification(buf, mcp.NotificationCancelled, about)
-		r.call.Abandon = buf[n:]
+		r.call.Abandon = jsonrpc.AppendNotification(r.note[:0], mcp.NotificationCancelled, about)
 	}
 }
 
@@ -178,12 +204,12 @@ func members(object json.RawMessage) []byte {
 }
 
 // flush waits until the progress that came before the answer has been handled.
-func (p *Peer) flush(ctx context.Context, r *pending) {
-	if r.flushed == nil || ctx.Value(callbackKey{}) == p {
+func (p *Peer) flush(ctx context.Context, flushed <-chan struct{}) {
+	if flushed == nil || ctx.Value(callbackKey{}) == p {
 		return
 	}
 	select {
-	case <-r.flushed:
+	case <-flushed:
 	case <-ctx.Done():
 	case <-time.After(closeGrace):
 	}

@@ -8,6 +8,7 @@ type callKey struct{}
 // WithCall returns a context for the exchange of a call that somebody waits for, so that what stands between a carrier
 // and the network can have a person log in, and stop the call's clock meanwhile. What runs in the background has none.
 func WithCall(ctx context.Context, call *Call) context.Context {
+	call.lend() // a context may outlive the exchange
 	return context.WithValue(ctx, callKey{}, call)
 }
 

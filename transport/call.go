@@ -11,7 +11,8 @@ const (
 	DefaultLimit   = 10 * time.Minute
 )
 
-// A Call is one message on its way and, for a request, the wait for its answer. It is used for one Exchange or Send.
+// A Call is one message on its way and, for a request, the wait for its answer. It is used for one Exchange or Send,
+// and for another only after Renew.
 //
 // The fields are set by the caller before and not changed afterwards. The methods may be called from any goroutine at
 // any time; they have no effect once the call has ended.
@@ -34,6 +35,7 @@ type Call struct {
 	limit   time.Duration // <= 0: none
 	limitAt time.Time
 	held    int
+	lent    bool   // somebody may use the call after its end
 	clock   *clock // nil: none is wanted
 	onEnd   func()
 }
@@ -206,6 +208,29 @@ func (c *Call) Hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held++
+	c.lent = true
+}
+
+// lend notes that somebody holds on to the call whose end nobody knows.
+func (c *Call) lend() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lent = true
+}
+
+// Renew makes a call that was settled one that has not begun, with no field set, once its Exchange has returned and
+// whoever has settled it is done. It reports false, and leaves it as it is, if it was not settled or others may still
+// use it, who serve the server or know it from a context: then it must not be used again.
+func (c *Call) Renew() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over || c.err != nil || c.lent {
+		return false
+	}
+	c.Body, c.Abandon, c.Timeout, c.Limit, c.Envelope, c.Clocks = nil, nil, 0, 0, Envelope{}, nil
+	c.begun, c.over, c.ended, c.what, c.onEnd = false, false, nil, "", nil
+	c.idle, c.idleAt, c.limit, c.limitAt = 0, time.Time{}, 0, time.Time{}
+	return true // a clock that comes now finds a call that has none
 }
 
 // Release takes a Hold back.

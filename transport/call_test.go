@@ -3,6 +3,7 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,83 @@ func TestACallWithoutClocksWaits(t *testing.T) {
 		call.OnEnd(func() { ended = true })
 		if !ended {
 			t.Error("OnEnd did not run for a call that had ended")
+		}
+	})
+}
+
+func TestOnlyACallThatNobodyElseMayUseIsRenewed(t *testing.T) {
+	var shared transport.Clocks
+	defer shared.Close()
+	for _, row := range []struct {
+		name string
+		use  func(*transport.Call)
+		want bool
+	}{
+		{"settled", func(c *transport.Call) { c.Settle() }, true},
+		{"settled and stopped", func(c *transport.Call) { c.Settle(); c.Stop() }, true},
+		{"open", func(*transport.Call) {}, false},
+		{"stopped", func(c *transport.Call) { c.Stop() }, false},
+		{"held", func(c *transport.Call) { c.Hold(); c.Settle() }, false},
+		{"held once", func(c *transport.Call) { c.Hold(); c.Release(); c.Settle() }, false},
+		{"held at last", func(c *transport.Call) { c.Settle(); c.Hold() }, false},
+		{"in a context", func(c *transport.Call) { transport.WithCall(t.Context(), c); c.Settle() }, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := &transport.Call{Body: []byte("a"), Timeout: time.Minute, Clocks: &shared}
+			c.Start("request", 0)
+			c.Touch()
+			row.use(c)
+			if got := c.Renew(); got != row.want {
+				t.Fatalf("Renew returned %v", got)
+			}
+			if !row.want {
+				return
+			}
+			fields := reflect.ValueOf(c).Elem()
+			for i := range fields.NumField() {
+				if !fields.Field(i).IsZero() {
+					t.Errorf("a renewed call still has its %s", fields.Type().Field(i).Name)
+				}
+			}
+		})
+	}
+}
+
+func TestARenewedCallKnowsNothingOfTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared transport.Clocks
+		defer shared.Close()
+		c := &transport.Call{Timeout: time.Second, Limit: 2 * time.Second, Clocks: &shared}
+		ended := 0
+		c.Start("request", 0)
+		c.OnEnd(func() { ended++ })
+		late := c.Alarm() // whose clock has been asked whom it is for, and then came to stand still
+		before := c.Ended()
+		time.Sleep(900 * time.Millisecond)
+		c.Settle()
+		if !c.Renew() {
+			t.Fatal("it could not be renewed")
+		}
+		late()
+		if c.Settle() || c.Over() || c.Ended() != nil {
+			t.Error("it has begun before Start")
+		}
+		<-before
+
+		c.Timeout, c.Clocks = 5*time.Second, &shared
+		c.Start("notify", 0)
+		time.Sleep(4 * time.Second) // past both ends of the call before
+		late()
+		if c.Over() {
+			t.Fatalf("it has ended with %v", c.Err())
+		}
+		start := time.Now()
+		<-c.Ended()
+		if got, err := time.Since(start), c.Err(); got != time.Second || err.Error() != "notify timeout after 5000ms" {
+			t.Errorf("after 4s and %v it ended with %v", got, err)
+		}
+		if ended != 1 {
+			t.Errorf("the end was told %d times", ended)
 		}
 	})
 }

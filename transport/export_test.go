@@ -10,3 +10,6 @@ func (s *Clocks) Timers() (stop func() (ran bool)) {
 		return ran
 	}
 }
+
+// Alarm returns what the clock of a call does when it comes, however late.
+func (c *Call) Alarm() (come func()) { return c.tick }

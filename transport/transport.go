@@ -41,8 +41,9 @@ const (
 type Conn interface {
 	// Exchange sends call.Body and reads whatever belongs to it until the receiver settles the call. nil means settled;
 	// otherwise the error is a *Error that tells what happened and whether the server may have got the message. A done
-	// ctx and the clocks of the call end it promptly, whatever the server does. The carrier may hold on to Body and
-	// Abandon after it has returned: they must never be changed.
+	// ctx and the clocks of the call end it promptly, whatever the server does. The carrier may hold on to Body after it
+	// has returned, and to Abandon if the call was not settled: they must never be changed. It holds on to nothing else,
+	// as a call that was settled may be used again.
 	Exchange(ctx context.Context, call *Call) error
 	// Send hands over a message that has no answer: a notification, or our answer to the server. It returns when the
 	// message is written, with the same promises as Exchange.
