@@ -129,8 +129,8 @@ func connectCheaply(tb testing.TB, events bool) *client.Client {
 
 // What a call over HTTP may allocate; about 45 are net/http's own.
 const (
-	mostForJSON   = 60
-	mostForEvents = 62
+	mostForJSON   = 57
+	mostForEvents = 58
 )
 
 func TestACallOverHTTPAllocatesLittle(t *testing.T) {

@@ -33,9 +33,9 @@ func TestACallOverPipesAllocatesLittle(t *testing.T) {
 		args                 any
 		most, bytes          float64
 	}{
-		{"JSON", "plain", "2025-11-25", raw, 7, 1300},
-		{"a map", "plain", "2025-11-25", members, 7, 1300},
-		{"a map, by itself", "stateless", "2026-07-28", members, 8, 1600},
+		{"JSON", "plain", "2025-11-25", raw, 4, 650},
+		{"a map", "plain", "2025-11-25", members, 4, 650},
+		{"a map, by itself", "stateless", "2026-07-28", members, 5, 900},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := connectProcess(t, row.role, client.Options{Protocol: row.protocol})

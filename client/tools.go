@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,10 +68,16 @@ func (c *Client) CallTool(ctx context.Context, name string, args any, o *CallOpt
 	if o == nil {
 		o = &CallOptions{}
 	}
-	params, raw, err := callParams(name, args)
+	buf, ok := spareParams.Get().(*[]byte)
+	if !ok {
+		buf = new([]byte)
+	}
+	defer giveBack(buf) // a request is copied into its message, and what checks the arguments keeps none of them
+	params, raw, err := callParams((*buf)[:0], name, args)
 	if err != nil {
 		return nil, err
 	}
+	*buf = params
 	if err := c.checkArguments(name, raw); err != nil {
 		return nil, err
 	}
@@ -112,8 +119,21 @@ func (c *Client) decodeCall(raw json.RawMessage) (*mcp.CallToolResult, error) {
 // hasContent reports whether a block is more than an empty object.
 func hasContent(block *mcp.Content) bool { return block.Type != "" || len(block.Extra) > 0 }
 
-// callParams returns the params of a call, and the arguments alone, which share their memory.
-func callParams(name string, args any) (params, raw json.RawMessage, err error) {
+// spareParams is memory of calls that are over.
+var spareParams sync.Pool
+
+// maxSpareParams is how many bytes are kept at most for later calls.
+const maxSpareParams = 4 << 10
+
+func giveBack(buf *[]byte) {
+	if cap(*buf) <= maxSpareParams {
+		spareParams.Put(buf)
+	}
+}
+
+// callParams appends the params of a call to buf, which is empty. It returns them, and the arguments alone, which share
+// their memory.
+func callParams(buf []byte, name string, args any) (params, raw json.RawMessage, err error) {
 	given, ok := args.(json.RawMessage)
 	if kind := jsontext.Value(given).Kind(); len(given) > 0 && kind != '{' {
 		return nil, nil, noObject(name, kind)
@@ -123,7 +143,8 @@ func callParams(name string, args any) (params, raw json.RawMessage, err error) 
 			return nil, nil, fmt.Errorf("arguments of %s: %w", name, err)
 		}
 	}
-	buf := append(make([]byte, 0, len(name)+sizeOfArguments(args)+len(`{"name":"","arguments":}`)), `{"name":`...)
+	buf = slices.Grow(buf, len(name)+sizeOfArguments(args)+len(`{"name":"","arguments":}`))
+	buf = append(buf, `{"name":`...)
 	buf, _ = jsontext.AppendQuote(buf, name) // broken UTF-8 becomes U+FFFD, and the error only says so
 	if args == nil || ok && len(given) == 0 {
 		return append(buf, '}'), given, nil

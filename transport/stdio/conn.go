@@ -128,7 +128,11 @@ func (c *conn) carry(ctx context.Context, call *transport.Call, what string, f *
 	c.wait(ctx, call, f.written)
 	settled := call.Stop()
 	state := c.out.withdraw(f)
-	if settled || f.written != nil && state == sent {
+	done := settled || f.written != nil && state == sent
+	if state == sent {
+		f.retire()
+	}
+	if done {
 		return nil
 	}
 	delivery := transport.MaybeDelivered

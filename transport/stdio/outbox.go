@@ -21,6 +21,15 @@ type frame struct {
 	state   frameState    // guarded by the outbox's mu
 }
 
+// spareFrames are frames of any outbox that have been sent, for later messages.
+var spareFrames sync.Pool
+
+// retire takes a frame back that its outbox has sent: nobody but whoever pushed it knows of it then.
+func (f *frame) retire() {
+	*f = frame{}
+	spareFrames.Put(f)
+}
+
 type frameState uint8
 
 const (
@@ -40,7 +49,12 @@ func newFrame(body []byte) *frame {
 			}
 		}
 	}
-	return &frame{body: body}
+	f, ok := spareFrames.Get().(*frame)
+	if !ok {
+		f = &frame{}
+	}
+	f.body = body
+	return f
 }
 
 func (f *frame) size() int { return len(f.body) + 1 }

@@ -63,6 +63,11 @@ func TestMessagesOfManyAreWrittenWholeAndInTheOrderOfEach(t *testing.T) {
 				}
 				if i%7 == 0 {
 					<-f.written
+					if state := o.withdraw(f); state != sent {
+						t.Errorf("a frame that is written is in state %d", state)
+					}
+					f.retire()
+					continue
 				}
 				if i == messages-1 {
 					<-f.written
