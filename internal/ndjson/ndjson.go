@@ -131,12 +131,17 @@ func (r *Reader) Release() bool {
 		return false
 	}
 	r.learn()
+	r.drop()
+	return true
+}
+
+// drop gives the buffer to others, unless somebody keeps some of it.
+func (r *Reader) drop() {
 	if p := pool(len(r.buf)); p != nil && r.kept == 0 {
 		buf := r.buf
 		p.Put(&buf)
 	}
 	r.buf, r.start, r.end, r.searched, r.kept = nil, 0, 0, 0, 0
-	return true
 }
 
 // Buffered reports whether Next can return something without reading.
@@ -179,14 +184,13 @@ func (r *Reader) rest() ([]byte, error) {
 	line := r.cut(r.end)
 	r.start = r.end
 	switch {
-	case !errors.Is(r.err, io.EOF):
-		return nil, r.err
-	case len(line) > r.limit:
+	case errors.Is(r.err, io.EOF) && len(line) > r.limit:
 		return nil, tooLong(line, r.limit)
-	case blank(line):
-		return nil, r.err
+	case errors.Is(r.err, io.EOF) && !blank(line):
+		return line, nil
 	}
-	return line, nil
+	r.drop()
+	return nil, r.err
 }
 
 // fill reads once, behind what the buffer holds. It never reads more than fullBuffer at once, so that little has to be

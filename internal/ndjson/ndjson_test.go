@@ -383,6 +383,28 @@ func BenchmarkLines(b *testing.B) {
 	}
 }
 
+func TestAStreamThatHasEndedLeavesItsBufferToTheNext(t *testing.T) {
+	const streams = 100
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range streams {
+		r := ndjson.NewReader(strings.NewReader("a\n\n"), 0)
+		if line, err := r.Next(); string(line) != "a" || err != nil {
+			t.Fatalf("%q, %v", line, err)
+		}
+		for range 2 {
+			if line, err := r.Next(); line != nil || !errors.Is(err, io.EOF) {
+				t.Fatalf("at the end it is %q, %v", line, err)
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	const most = 3 << 10 // on average: a pool may lose something, and does with the race detector
+	if got := (after.TotalAlloc - before.TotalAlloc) / streams; got > most {
+		t.Errorf("a stream allocates %d bytes", got)
+	}
+}
+
 // repeat gives the same line for ever, in reads of at most what a pipe holds.
 type repeat struct {
 	line []byte

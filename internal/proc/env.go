@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,27 +19,35 @@ const (
 // Proxies and credentials are not in it: they can be passed by name.
 func Minimal() []string { return slices.Clone(minimal) }
 
-// An environment maps the names of variables, in the form that envKey gives, to "NAME=value".
-type environment map[string]string
+// An environment holds variables as "NAME=value", sorted, one for each name in the form that envKey gives.
+type environment []string
 
 // environ composes the environment of spec: inherited, then configured.
 func environ(spec Spec) environment {
-	inherited := os.Environ()
-	env := make(environment, len(inherited)+len(spec.Env))
-	for _, entry := range inherited {
-		// Windows has entries such as "=C:=C:\dir", which belong to the name after the first byte.
-		i := strings.IndexByte(entry[min(1, len(entry)):], '=') + 1
-		if i < 1 {
-			continue
-		}
-		if name := entry[:i]; spec.Inherit == InheritAll || listed(minimal, name) || listed(spec.Pass, name) {
-			env[envKey(name)] = entry
-		}
-	}
+	env := environment(slices.DeleteFunc(os.Environ(), func(entry string) bool {
+		name := nameOf(entry)
+		return name == "" || spec.Inherit != InheritAll && !listed(minimal, name) && !listed(spec.Pass, name)
+	}))
 	for name, value := range spec.Env {
-		env[envKey(name)] = name + "=" + value
+		env = append(env, name+"="+value)
 	}
-	return env
+	// The last one of a name counts.
+	slices.SortStableFunc(env, func(a, b string) int { return strings.Compare(envKey(nameOf(a)), envKey(nameOf(b))) })
+	kept := env[:0]
+	for i, entry := range env {
+		if i == len(env)-1 || envKey(nameOf(entry)) != envKey(nameOf(env[i+1])) {
+			kept = append(kept, entry)
+		}
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// nameOf returns the name of an entry of an environment; empty if it has none. Windows has entries such as
+// "=C:=C:\dir", which belong to the name after the first byte.
+func nameOf(entry string) string {
+	i := strings.IndexByte(entry[min(1, len(entry)):], '=') + 1
+	return entry[:i]
 }
 
 func listed(names []string, name string) bool {
@@ -53,9 +60,10 @@ func listed(names []string, name string) bool {
 
 // get returns the value of a variable, "" if it is not set.
 func (env environment) get(name string) string {
-	_, value, _ := strings.Cut(env[envKey(name)], "=")
-	return value
+	for _, entry := range env {
+		if found := nameOf(entry); found != "" && envKey(found) == envKey(name) {
+			return entry[len(found)+1:]
+		}
+	}
+	return ""
 }
-
-// list returns the environment in a stable order.
-func (env environment) list() []string { return slices.Sorted(maps.Values(env)) }

@@ -25,7 +25,7 @@ func Launch(spec Spec) (ended <-chan State, err error) {
 		return failed(err)
 	}
 	leader, err := os.StartProcess(path, append([]string{spec.Command}, spec.Args...), &os.ProcAttr{
-		Dir: spec.Dir, Env: env.list(), Files: []*os.File{nowhere, nowhere, nowhere}, Sys: attr,
+		Dir: spec.Dir, Env: env, Files: []*os.File{nowhere, nowhere, nowhere}, Sys: attr,
 	})
 	if err != nil {
 		return nil, explain(spec, path, err)

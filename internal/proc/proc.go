@@ -86,7 +86,7 @@ func Start(spec Spec) (*Process, error) {
 		return nil, &StartError{Command: spec.Command, Path: path, Reason: Failed, Err: err}
 	}
 	defer pipes.closeTheirs()
-	g, pid, err := spawn(path, spec, env.list(), pipes.theirs[:])
+	g, pid, err := spawn(path, spec, env, pipes.theirs[:])
 	if err != nil {
 		pipes.closeOurs()
 		return nil, explain(spec, path, err)

@@ -166,6 +166,12 @@ func TestTheEnvironmentIsInheritedAsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := strings.Split(strings.TrimSpace(string(out)), "\n")
+			for name := range row.env {
+				names := slices.DeleteFunc(slices.Clone(got), func(entry string) bool { return !strings.HasPrefix(entry, name+"=") })
+				if len(names) != 1 {
+					t.Errorf("passed were %q", names)
+				}
+			}
 			for _, want := range row.with {
 				if !slices.Contains(got, want) {
 					t.Errorf("%s is missing", want)
