@@ -80,6 +80,8 @@ type Options struct {
 	OnRenewed func(ctx context.Context)
 	// OnClose is told once that a connection that Connect had returned has ended: nil after Close, otherwise why.
 	OnClose func(err error)
+	// Tracer follows what the client does (nil: nothing does).
+	Tracer Tracer
 	// Logger gets what is odd but harmless (nil: discarded). Its handler must be quick.
 	Logger *slog.Logger
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"mcpwire/jsonrpc"
 	"mcpwire/mcp"
 )
 
@@ -96,11 +97,12 @@ func (s *stateless) gather(
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers = make(mcp.InputResponses, len(asked))
+	l, input := s.client.current(), s.client.options.Input
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for key, question := range asked {
 		all.Go(func() {
-			answer, failure := s.client.options.Input.answer(ctx, question.Method, question.Params)
+			answer, failure := s.client.serve(ctx, l, jsonrpc.ID{}, question.Method, question.Params, input.answer)
 			mu.Lock()
 			defer mu.Unlock()
 			switch {

@@ -23,8 +23,9 @@ type line struct {
 	server Server
 
 	mu       sync.Mutex
-	inUse    bool // its end is the client's end, unless only the session was lost
-	ended    bool // OnEnd and OnClose of the peer have been called
+	inUse    bool        // its end is the client's end, unless only the session was lost
+	session  func(error) // tells the tracer of its end; nil where there is none
+	ended    bool        // OnEnd and OnClose of the peer have been called
 	closed   bool
 	endError error
 	gone     chan struct{} // closed with closed
@@ -124,6 +125,11 @@ func (c *Client) asked(ctx context.Context, method string, params json.RawMessag
 		c.log.Warn("the server sent a request, which its revision doesn't know; it is ignored", "method", method)
 		return nil, rpc.ErrNoAnswer
 	}
+	return c.serve(ctx, c.current(), rpc.RequestID(ctx), method, params, c.answer)
+}
+
+// answer has the host answer a request of the server.
+func (c *Client) answer(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	if c.options.Input.offers(method) {
 		return c.options.Input.answer(ctx, method, params)
 	}
@@ -167,8 +173,9 @@ func (c *Client) use(l *line) {
 	c.mu.Lock()
 	c.line = l
 	c.mu.Unlock()
+	session := c.session(l)
 	l.mu.Lock()
-	l.inUse = true
+	l.inUse, l.session = true, session
 	ended, closed, err := l.ended, l.closed, l.endError
 	l.mu.Unlock()
 	if ended {
@@ -269,8 +276,11 @@ func (c *Client) awaitStanding(ctx context.Context, l *line) {
 func (c *Client) lineEnded(l *line, err error) {
 	l.mu.Lock()
 	l.ended, l.endError = true, err
-	inUse := l.inUse
+	inUse, session := l.inUse, l.session
 	l.mu.Unlock()
+	if session != nil {
+		session(err)
+	}
 	if inUse && err != nil && !errors.Is(err, transport.ErrSessionLost) {
 		c.ended(err)
 	}

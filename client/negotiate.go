@@ -91,7 +91,7 @@ type discovery struct {
 
 // discover asks the server what it speaks. It is never cancelled on the wire: an older server knows neither.
 func (n *negotiation) discover(ctx context.Context, revision string) discovery {
-	raw, err := n.line.peer.Request(ctx, mcp.MethodDiscover, nil, rpc.RequestOptions{
+	raw, err := n.client.send(ctx, n.line.peer, revision, mcp.MethodDiscover, nil, rpc.RequestOptions{
 		Timeout: -1, Limit: -1, NoCancel: true, Revision: revision, Meta: n.client.selfDescription(revision, ""),
 	})
 	return discovery{revision, raw, err}

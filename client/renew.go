@@ -25,7 +25,7 @@ func (c *Client) request(
 ) (json.RawMessage, error) {
 	l := c.current()
 	c.awaitStanding(ctx, l)
-	raw, err := l.peer.Request(ctx, method, params, o)
+	raw, err := c.send(ctx, l.peer, l.server.Revision, method, params, o)
 	if err == nil || !rejectedForSession(err) {
 		return raw, err
 	}
@@ -37,7 +37,7 @@ func (c *Client) request(
 		return nil, fmt.Errorf("%w; a new session could not be opened: %w", err, renewErr)
 	}
 	c.awaitStanding(ctx, fresh)
-	return fresh.peer.Request(ctx, method, params, o)
+	return c.send(ctx, fresh.peer, fresh.server.Revision, method, params, o)
 }
 
 // rejectedForSession reports whether a request failed because its session is lost, and was not run.

@@ -37,7 +37,7 @@ func (s *session) open(ctx context.Context, peer *rpc.Peer) (Server, error) {
 	if err != nil {
 		return Server{}, err
 	}
-	raw, err := peer.Request(ctx, mcp.MethodInitialize, params, rpc.RequestOptions{
+	raw, err := s.client.send(ctx, peer, revision, mcp.MethodInitialize, params, rpc.RequestOptions{
 		Timeout: -1, Limit: -1, NoCancel: true,
 	})
 	if err != nil {

@@ -224,7 +224,7 @@ func (s *stateless) once(
 		}
 		o.Headers = headers
 	}
-	return l.peer.Request(ctx, method, params, o)
+	return s.client.send(ctx, l.peer, s.revision, method, params, o)
 }
 
 // joinObjects returns one object with the members of two; either may be nil. Where both have a member, the reader takes

@@ -39,6 +39,8 @@ type RequestOptions struct {
 	// Stream is set for a request whose answer is a stream of notifications that the server may end by cancelling the
 	// request (2026-07-28, subscriptions): Request then returns ErrEnded. It is told the request's id before it is sent.
 	Stream func(id jsonrpc.ID)
+	// ID, if set, gets the request's id before the request is sent.
+	ID *jsonrpc.ID
 	// NoCancel keeps the request from being cancelled on the wire when it ends unanswered.
 	NoCancel bool
 }
@@ -118,6 +120,9 @@ func (p *Peer) Request(
 	p.pending[r.id] = r
 	p.mu.Unlock()
 
+	if o.ID != nil {
+		*o.ID = p.ownID(r.id)
+	}
 	if o.Stream != nil {
 		o.Stream(p.ownID(r.id))
 	}

@@ -16,6 +16,14 @@ type inbound struct {
 	cancel context.CancelCauseFunc
 }
 
+type requestKey struct{}
+
+// RequestID returns the id of the server's request that OnRequest was called for with ctx; absent where there is none.
+func RequestID(ctx context.Context) jsonrpc.ID {
+	id, _ := ctx.Value(requestKey{}).(jsonrpc.ID)
+	return id
+}
+
 // asked handles a request of the server that came on call's own stream, or on a shared channel.
 func (p *Peer) asked(call *transport.Call, id jsonrpc.ID, method string, params json.RawMessage) {
 	if result, ok := p.options.Instant[method]; ok {
@@ -26,7 +34,7 @@ func (p *Peer) asked(call *transport.Call, id jsonrpc.ID, method string, params 
 		p.refuse(id, jsonrpc.CodeMethodNotFound, "Method not found: "+method)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(p.base)
+	ctx, cancel := context.WithCancelCause(context.WithValue(p.base, requestKey{}, id))
 	in := &inbound{cancel: cancel}
 	p.mu.Lock()
 	busy := len(p.inbound) >= p.options.Serving

@@ -77,6 +77,13 @@ type Masker interface {
 	Mask(text string) string
 }
 
+// A Sessioned is a Conn that may have a session over HTTP.
+type Sessioned interface {
+	// SessionID returns the id that the server has given; empty where it has given none. Who knows it may speak in the
+	// session, so it is not for logs.
+	SessionID() string
+}
+
 // Traits are the properties of a carrier that the protocol side goes by.
 type Traits struct {
 	Name     string // "stdio", "http", "sse", "memory"

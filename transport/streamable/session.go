@@ -40,6 +40,9 @@ func (s *session) adopt(resp *http.Response) {
 	}
 }
 
+// SessionID implements transport.Sessioned.
+func (c *conn) SessionID() string { return c.session.current() }
+
 // lost reports whether an answer to a request that carried a session id says that the server has forgotten the session.
 // 404 is how servers must say it (session management 3); some say it with 400 or 410 and words.
 func lost(e *transport.StatusError) bool {
