@@ -22,6 +22,8 @@ type ManageOptions struct {
 	Trace    trace.Sink // see Options.Trace; its events name the server
 	TraceMax int        // see Options.TraceMax
 	Auth     Auth       // see Options.Auth; its Authorizer is asked for calls only, and never for a connection
+	// Telemetry follows the connections to all servers; see Options.Telemetry.
+	Telemetry Telemetry
 }
 
 // Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. What nobody has
@@ -33,7 +35,10 @@ func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 		cache = "none"
 	}
 	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
-		one := Options{Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth, Trace: o.Trace, TraceMax: o.TraceMax}
+		one := Options{
+			Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth,
+			Trace: o.Trace, TraceMax: o.TraceMax, Telemetry: o.Telemetry,
+		}
 		if f := o.OnStderr; f != nil {
 			one.OnStderr = func(line []byte) { f(s.Name, line) }
 		}

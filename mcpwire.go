@@ -43,6 +43,17 @@ type Options struct {
 	TraceMax int
 	// Auth says how logins to servers on the web are used.
 	Auth Auth
+	// Telemetry follows the connections to the server, unless Tracer does: what telemetry.New returns, which makes spans
+	// and metrics (nil: nothing does).
+	Telemetry Telemetry
+}
+
+// Telemetry follows the connections to servers. That of package telemetry is not named here, so that programs without
+// it do without OpenTelemetry.
+type Telemetry interface {
+	// Server returns what follows the connections to one server. address is its URL, expanded, with what could be secret
+	// masked; empty for one that is a program.
+	Server(name, address string) client.Tracer
 }
 
 // Connect starts or reaches the server that s describes and shakes hands with it. In an entry that comes from a file
@@ -69,6 +80,9 @@ func Connect(ctx context.Context, s config.Server, o Options) (*client.Client, e
 	}
 	if s.Protocol != "" {
 		o.Protocol = s.Protocol
+	}
+	if o.Telemetry != nil && o.Tracer == nil {
+		o.Tracer = o.Telemetry.Server(s.Name, redact.NewSet(secrets...).Text(s.URL))
 	}
 	c, err := connect(ctx, s, kind, secrets, o)
 	if err == nil && o.Protocol == "" {

@@ -81,3 +81,11 @@ func (c *conn) Mask(text string) string {
 	}
 	return text
 }
+
+// SessionID implements transport.Sessioned.
+func (c *conn) SessionID() string {
+	if s, ok := c.Conn.(transport.Sessioned); ok {
+		return s.SessionID()
+	}
+	return ""
+}

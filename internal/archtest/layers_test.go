@@ -24,7 +24,7 @@ var layers = []struct {
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
 	{"L4", []string{"client"}},
-	{"L5", []string{"manager"}},
+	{"L5", []string{"manager", "telemetry"}},
 	{"L6", []string{".", "internal/demo"}},
 	{"L6 (catalogue)", []string{"internal/survival"}},
 	{"L7", []string{"internal/cli"}},
@@ -47,6 +47,7 @@ var never = map[string][]string{
 	"transport": {"jsonrpc"}, // a carrier's contract knows neither ids nor methods
 	"client":    carriers,
 	"manager":   append([]string{"auth"}, carriers...),
+	"telemetry": append([]string{"auth", "config"}, carriers...),
 }
 
 // foreign tells, for packages that may use little of what is not ours, whether an import is allowed.
