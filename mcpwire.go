@@ -100,7 +100,7 @@ func connect(
 	}
 	tap := o.tap(s.Name)
 	p := process(s, secrets, o)
-	p.OnStderr = tapStderr(tap, p.OnStderr)
+	tapProcess(tap, &p)
 	return client.Connect(ctx, tapped(tap, stdio.New(p)), o.Options)
 }
 

@@ -3,6 +3,7 @@ package mcpwire
 import (
 	"mcpwire/trace"
 	"mcpwire/transport"
+	"mcpwire/transport/stdio"
 )
 
 // tap returns what listens to a server's lines; nil where nobody wants that.
@@ -21,17 +22,27 @@ func tapped(tap *trace.Tap, t transport.Transport) transport.Transport {
 	return tap.Around(t)
 }
 
-// tapStderr tells the tap, if there is one, of what the host is told too.
+// tapStderr tells the tap of what the host is told too.
 func tapStderr(tap *trace.Tap, host func(line []byte)) func(line []byte) {
-	switch {
-	case tap == nil:
-		return host
-	case host == nil:
+	if host == nil {
 		return tap.Stderr
 	}
 	return func(line []byte) {
 		tap.Stderr(line)
 		host(line)
+	}
+}
+
+// tapProcess tells the tap, if there is one, how a server's process begins and ends, and what it writes on
+// standard error.
+func tapProcess(tap *trace.Tap, o *stdio.Options) {
+	if tap == nil {
+		return
+	}
+	o.OnStderr = tapStderr(tap, o.OnStderr)
+	o.OnStart = tap.Started
+	o.OnExit = func(x stdio.Exit) {
+		tap.Exited(trace.ExitFacts{Code: x.Code, Signal: x.Signal, After: string(x.After), Left: x.Left}, x.Took)
 	}
 }
 

@@ -16,6 +16,7 @@ type Kind string
 // The kinds of events.
 const (
 	Opening  Kind = "opening"  // a line is being opened: a process starts, nothing yet happens over HTTP
+	Started  Kind = "started"  // the server's process runs: Text is the file that was started
 	Opened   Kind = "opened"   // it is open: Carrier is set; Error, if it failed
 	Sent     Kind = "sent"     // Message goes out
 	Received Kind = "received" // Message has come in
@@ -26,7 +27,7 @@ const (
 	Failed   Kind = "failed"   // what was Sent has come to Error; Message is the cancel note, where one may go out
 	Stream   Kind = "stream"   // the server's standing stream stands; with Error or Took: it has ended
 	Fault    Kind = "fault"    // Error went wrong without ending the line
-	Exited   Kind = "exited"   // the server's process has gone: Exit is set
+	Exited   Kind = "exited"   // the server's process and all that it had started have gone: Exit is set
 	Closing  Kind = "closing"  // our side ends the line
 	Closed   Kind = "closed"   // the line has ended; Error is empty if our side ended it
 )
@@ -65,4 +66,5 @@ type ExitFacts struct {
 	// After is the last step of the shutdown that was taken before it went: "" where it went by itself, "eof" when its
 	// input was closed, "term" when it was asked to end, "kill" when it was killed.
 	After string `json:"after,omitzero"`
+	Left  bool   `json:"left,omitzero"` // others that it had started still ran then, and had to be ended
 }

@@ -105,7 +105,14 @@ func (t *Tap) newest() *line {
 	return &line{tap: t, open: true}
 }
 
-// Exited is told how the server's process ended.
+// Started is told which file was started as the server's process.
+func (t *Tap) Started(path string) {
+	if l := t.current.Load(); l != nil {
+		l.tell(&Event{Kind: Started, Text: path})
+	}
+}
+
+// Exited is told how the server's process ended, and how long that took from the beginning of its shutdown on.
 func (t *Tap) Exited(x ExitFacts, took time.Duration) {
 	if l := t.current.Load(); l != nil {
 		l.tell(Event{Kind: Exited, Exit: &x, Took: took.Seconds() * 1000})

@@ -45,6 +45,24 @@ type State struct {
 	Signal string // the name of that signal, such as "SIGKILL"; else empty
 }
 
+// A Step is one of a shutdown.
+type Step string
+
+// The steps, in their order. The zero value stands before the first.
+const (
+	StepInput Step = "eof"  // Stdin is closed
+	StepTerm  Step = "term" // the group is asked to end
+	StepKill  Step = "kill" // the group is killed
+)
+
+// An End tells how a process has ended, and what that took.
+type End struct {
+	State
+	After Step          // the last step of the shutdown that was taken before it ended; "" if it ended by itself
+	Took  time.Duration // from the beginning of the shutdown to its end; 0 if it ended by itself
+	Left  bool          // others of its group still ran then, and had to be asked or forced to end
+}
+
 // A Process is a running subprocess, the leader of its group. Its methods may be called from several goroutines.
 //
 // When the leader ends by itself, the rest of its group is asked to end and, after TermWait, killed.
@@ -56,6 +74,7 @@ type Process struct {
 	stdinWait, termWait time.Duration
 
 	pid    int
+	path   string // of the file that was started
 	group  *group
 	entry  entry         // in the ledger
 	ended  chan struct{} // the leader has ended; it may not be reaped yet
@@ -70,7 +89,12 @@ type Process struct {
 	ask, rush sync.Once
 	owning    sync.Once // of own
 	state     State     // set before exited is closed
-	stuck     error     // set before gone is closed
+
+	// What follows belongs to own until gone is closed.
+	begun time.Time // when the shutdown began
+	step  Step      // the last that was taken
+	end   End
+	stuck error // set before gone is closed
 }
 
 // Start finds the command, starts it, and records it in the ledger. It does not wait for anything. The error is a
@@ -94,7 +118,7 @@ func Start(spec Spec) (*Process, error) {
 	p := &Process{
 		Stdin: pipes.ours[0], Stdout: pipes.ours[1], Stderr: pipes.ours[2],
 		stdinWait: wait(spec.StdinWait), termWait: wait(spec.TermWait),
-		pid: pid, group: g, entry: spec.Ledger.enter(spec.Command, pid),
+		pid: pid, path: path, group: g, entry: spec.Ledger.enter(spec.Command, pid),
 		ended: make(chan struct{}), exited: make(chan struct{}),
 		asked: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{}),
 	}
@@ -147,6 +171,21 @@ func (p *Process) State() State {
 // Pid returns the process's id, which is its group's on Unix too.
 func (p *Process) Pid() int { return p.pid }
 
+// Path returns the file that was started, an absolute path.
+func (p *Process) Path() string { return p.path }
+
+// End tells how the process has ended; false unless nothing of it is left, which is so when Shutdown has returned nil.
+func (p *Process) End() (End, bool) {
+	select {
+	case <-p.gone:
+		if p.stuck == nil {
+			return p.end, true
+		}
+	default:
+	}
+	return End{}, false
+}
+
 // Shutdown ends the process and its group, and waits until all of it is gone: it closes Stdin, waits StdinWait, asks
 // the group to end (SIGTERM), waits TermWait, and kills it (SIGKILL); each wait ends as soon as nobody is left
 // (2025-11-25, lifecycle, shutdown, stdio). Windows has no polite request, so there the kill follows on the first
@@ -184,20 +223,29 @@ func (p *Process) own() {
 	defer p.Stdin.Close()
 	select {
 	case <-p.asked:
+		p.begun = time.Now()
+		p.step = StepInput
 		p.Stdin.Close()
 		if p.await(p.stdinWait, p.hurry) {
 			return
 		}
-		if p.group.term() && p.await(p.termWait, p.hurry) {
-			return
+		p.end.Left = p.reaped()
+		if p.group.term() {
+			p.step = StepTerm
+			if p.await(p.termWait, p.hurry) {
+				return
+			}
 		}
 	case <-p.ended:
 		waiting := p.group.term()
 		p.reap()
+		p.end.Left = !p.group.empty()
 		if waiting && p.await(p.termWait, p.hurry) {
 			return
 		}
 	}
+	p.end.Left = p.end.Left || p.reaped()
+	p.step = StepKill
 	p.group.kill()
 	if !p.await(killWait, nil) {
 		p.stuck = ErrStuck
@@ -250,6 +298,10 @@ func (p *Process) reap() {
 		return
 	}
 	p.state = p.group.reap()
+	p.end.State, p.end.After = p.state, p.step
+	if p.step != "" {
+		p.end.Took = time.Since(p.begun)
+	}
 	p.mu.Lock()
 	close(p.exited)
 	f := p.onExit

@@ -185,3 +185,62 @@ func TestOurEndsCanBeClosedWhileSomebodyReads(t *testing.T) {
 		t.Error("the Read did not fail")
 	}
 }
+
+func TestItIsToldWhatAnEndTook(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		input        bool // is closed by the shutdown while the process waits for it; else it ends by itself
+		want         proc.End
+		least        time.Duration
+	}{
+		{
+			"with its input", `echo ready; read x; exit 3`, true,
+			proc.End{State: proc.State{Code: 3}, After: proc.StepInput},
+			0,
+		},
+		{
+			"when it is asked", `echo ready; while :; do sleep 0.02; done`, true,
+			proc.End{State: proc.State{Code: -1, Signal: "SIGTERM"}, After: proc.StepTerm},
+			300 * time.Millisecond,
+		},
+		{
+			"when it is killed", `trap '' TERM; echo ready; while :; do sleep 0.02; done`, true,
+			proc.End{State: proc.State{Code: -1, Signal: "SIGKILL"}, After: proc.StepKill},
+			600 * time.Millisecond,
+		},
+		{
+			"with a child that stays", `(while :; do sleep 0.02; done) & echo ready; read x`, true,
+			proc.End{State: proc.State{Code: 1}, After: proc.StepInput, Left: true},
+			0,
+		},
+		{"by itself", `echo ready; exit 4`, false, proc.End{State: proc.State{Code: 4}}, 0},
+		{
+			"by itself, with a child that stays", `(while :; do sleep 0.02; done) & echo ready; exit 5`, false,
+			proc.End{State: proc.State{Code: 5}, Left: true},
+			0,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := start(t, proc.Spec{
+				Command: "sh", Args: []string{"-c", tt.script},
+				StdinWait: 300 * time.Millisecond, TermWait: 300 * time.Millisecond,
+			})
+			readLine(t, p)
+			if _, ok := p.End(); ok && tt.input {
+				t.Error("it is told before the end")
+			}
+			if !tt.input {
+				<-p.Exited()
+			}
+			shutdown(t, p)
+			got, ok := p.End()
+			took := got.Took
+			if got.Took = 0; !ok || got != tt.want || took < tt.least || took > tt.least+250*time.Millisecond {
+				t.Errorf("got %+v, %v after %v", got, ok, took)
+			}
+			if !filepath.IsAbs(p.Path()) || filepath.Base(p.Path()) != "sh" {
+				t.Errorf("started is %q", p.Path())
+			}
+		})
+	}
+}

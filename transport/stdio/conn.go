@@ -264,6 +264,9 @@ func (c *conn) supervise() {
 	c.out.wait()
 	c.stdout.file.Close()
 	c.stderr.file.Close()
+	if end, ok := c.proc.End(); ok && c.options.OnExit != nil {
+		c.options.OnExit(end)
+	}
 	if exit == nil {
 		c.recv.Closed(nil)
 	}

@@ -33,6 +33,9 @@ const (
 // all that begin with it.
 func MinimalEnvironment() []string { return proc.Minimal() }
 
+// An Exit tells how a server's process has ended, and what that took.
+type Exit = proc.End
+
 // Options tell what to start and how. Only Command is needed.
 type Options struct {
 	Name    string            // the server's name, for errors
@@ -66,6 +69,12 @@ type Options struct {
 	// they must be quick and must not call Close. The memory is valid during the call only.
 	OnStderr func(line []byte)
 	OnNoise  func(line []byte)
+
+	// OnStart is told which file was started, before anything else is told of the server. OnExit is told how the server
+	// has ended, when all that it had started has ended as well; not of one that can't be killed. Both may be nil, must be
+	// quick and must not call Close.
+	OnStart func(path string)
+	OnExit  func(x Exit)
 }
 
 // A Transport starts a server each time it is opened.
@@ -111,6 +120,9 @@ func (t *Transport) Open(ctx context.Context, r transport.Receiver) (transport.C
 	})
 	if err != nil {
 		return fail(err)
+	}
+	if o.OnStart != nil {
+		o.OnStart(p.Path())
 	}
 	return newConn(o, p, r), nil
 }

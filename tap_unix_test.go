@@ -1,0 +1,60 @@
+//go:build unix
+
+package mcpwire_test
+
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"mcpwire"
+	"mcpwire/config"
+	"mcpwire/trace"
+)
+
+// A tracer keeps what a trace tells.
+type tracer struct {
+	mu  sync.Mutex
+	all []trace.Event
+}
+
+func (r *tracer) sink(e *trace.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, *e)
+}
+
+func (r *tracer) of(kind trace.Kind) (found []trace.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.all), func(e trace.Event) bool { return e.Kind != kind })
+}
+
+const (
+	sessionAnswer = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"serverInfo":{"name":"s","version":"1"}}}`
+	politeServer = `echo a banner; echo '{"half": '; read -r line; echo '` + sessionAnswer + `'
+		while read -r line; do :; done; exit 6`
+)
+
+func TestATraceTellsHowAServerBeginsAndEnds(t *testing.T) {
+	r := &tracer{}
+	c, err := mcpwire.Connect(t.Context(), config.Server{
+		Name: "s", Command: "sh", Args: []string{"-c", politeServer}, Protocol: "2025-11-25",
+	}, mcpwire.Options{Trace: r.sink, CacheDir: "none", StateDir: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	started := r.of(trace.Started)
+	if len(started) != 1 || !filepath.IsAbs(started[0].Text) || filepath.Base(started[0].Text) != "sh" {
+		t.Errorf("started: %+v", started)
+	}
+	exited := r.of(trace.Exited)
+	if len(exited) != 1 || *exited[0].Exit != (trace.ExitFacts{Code: 6, After: "eof"}) || exited[0].Took <= 0 {
+		t.Errorf("exited: %+v", exited)
+	}
+}
