@@ -1,6 +1,8 @@
 package mcpwire
 
 import (
+	"bytes"
+
 	"mcpwire/trace"
 	"mcpwire/transport"
 	"mcpwire/transport/stdio"
@@ -33,13 +35,22 @@ func tapStderr(tap *trace.Tap, host func(line []byte)) func(line []byte) {
 	}
 }
 
-// tapProcess tells the tap, if there is one, how a server's process begins and ends, and what it writes on
-// standard error.
+// tapProcess tells the tap, if there is one, how a server's process begins and ends, and what it writes besides
+// messages. What looks like a message is handed to the receiver, where the tap sees it.
 func tapProcess(tap *trace.Tap, o *stdio.Options) {
 	if tap == nil {
 		return
 	}
 	o.OnStderr = tapStderr(tap, o.OnStderr)
+	host := o.OnNoise
+	o.OnNoise = func(line []byte) {
+		if first := bytes.TrimLeft(line, " \t\r"); len(first) == 0 || first[0] != '{' && first[0] != '[' {
+			tap.Noise(line)
+		}
+		if host != nil {
+			host(line)
+		}
+	}
 	o.OnStart = tap.Started
 	o.OnExit = func(x stdio.Exit) {
 		tap.Exited(trace.ExitFacts{Code: x.Code, Signal: x.Signal, After: string(x.After), Left: x.Left}, x.Took)

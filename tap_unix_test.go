@@ -53,6 +53,10 @@ func TestATraceTellsHowAServerBeginsAndEnds(t *testing.T) {
 	if len(started) != 1 || !filepath.IsAbs(started[0].Text) || filepath.Base(started[0].Text) != "sh" {
 		t.Errorf("started: %+v", started)
 	}
+	noise := r.of(trace.Noise)
+	if len(noise) != 2 || noise[0].Text != "a banner" || noise[1].Text != `{"half": ` {
+		t.Errorf("noise: %+v", noise)
+	}
 	exited := r.of(trace.Exited)
 	if len(exited) != 1 || *exited[0].Exit != (trace.ExitFacts{Code: 6, After: "eof"}) || exited[0].Took <= 0 {
 		t.Errorf("exited: %+v", exited)

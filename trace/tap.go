@@ -112,6 +112,13 @@ func (t *Tap) Started(path string) {
 	}
 }
 
+// Noise is told of what came where a message was due and was not handed to the receiver, without secrets.
+func (t *Tap) Noise(text []byte) {
+	if l := t.current.Load(); l != nil {
+		l.tell(&Event{Kind: Noise, Text: string(text), Size: int64(len(text))})
+	}
+}
+
 // Exited is told how the server's process ended, and how long that took from the beginning of its shutdown on.
 func (t *Tap) Exited(x ExitFacts, took time.Duration) {
 	if l := t.current.Load(); l != nil {
