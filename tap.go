@@ -1,8 +1,6 @@
 package mcpwire
 
 import (
-	"bytes"
-
 	"mcpwire/trace"
 	"mcpwire/transport"
 	"mcpwire/transport/stdio"
@@ -24,33 +22,24 @@ func tapped(tap *trace.Tap, t transport.Transport) transport.Transport {
 	return tap.Around(t)
 }
 
-// tapStderr tells the tap of what the host is told too.
-func tapStderr(tap *trace.Tap, host func(line []byte)) func(line []byte) {
+// both returns what tells the tap and the host, if it wants to know.
+func both(tap, host func(line []byte)) func(line []byte) {
 	if host == nil {
-		return tap.Stderr
+		return tap
 	}
 	return func(line []byte) {
-		tap.Stderr(line)
+		tap(line)
 		host(line)
 	}
 }
 
 // tapProcess tells the tap, if there is one, how a server's process begins and ends, and what it writes besides
-// messages. What looks like a message is handed to the receiver, where the tap sees it.
+// messages.
 func tapProcess(tap *trace.Tap, o *stdio.Options) {
 	if tap == nil {
 		return
 	}
-	o.OnStderr = tapStderr(tap, o.OnStderr)
-	host := o.OnNoise
-	o.OnNoise = func(line []byte) {
-		if first := bytes.TrimLeft(line, " \t\r"); len(first) == 0 || first[0] != '{' && first[0] != '[' {
-			tap.Noise(line)
-		}
-		if host != nil {
-			host(line)
-		}
-	}
+	o.OnStderr, o.OnNoise = both(tap.Stderr, o.OnStderr), both(tap.Noise, o.OnNoise)
 	o.OnStart = tap.Started
 	o.OnExit = func(x stdio.Exit) {
 		tap.Exited(trace.ExitFacts{Code: x.Code, Signal: x.Signal, After: string(x.After), Left: x.Left}, x.Took)

@@ -37,7 +37,8 @@ func (c *conn) carry(
 	if err != nil {
 		e := failure(err)
 		e.Exchange, e.Took = n, since(start)
-		if e.Delivery != transport.NotDelivered.String() && call.Envelope.Revision == "" {
+		e.GivenUp = ctx.Err() != nil
+		if e.Delivery != transport.NotDelivered.String() && (c.line.piped || call.Envelope.Revision == "") {
 			e.Message = call.Abandon
 		}
 		c.line.tell(e)

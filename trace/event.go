@@ -41,6 +41,7 @@ type Event struct {
 	Carrier  string          `json:"carrier,omitzero"`  // "stdio", "http" or "sse"
 	Exchange int             `json:"exchange,omitzero"` // joins what is Sent, what came on its own stream, and its HTTP
 	Message  json.RawMessage `json:"message,omitzero"`  // one JSON-RPC message or batch
+	Cut      *CutFacts       `json:"cut,omitzero"`      // of a message that is too large: Text is its beginning
 	Text     string          `json:"text,omitzero"`     // what is no message, bounded
 	Size     int64           `json:"size,omitzero"`     // of the message in bytes, as it was on the wire
 	HTTP     *HTTPFacts      `json:"http,omitzero"`
@@ -48,6 +49,14 @@ type Event struct {
 	Took     float64         `json:"ms,omitzero"`       // how long what has ended took, in milliseconds
 	Error    string          `json:"error,omitzero"`    // with its causes
 	Delivery string          `json:"delivery,omitzero"` // of what has Failed: see transport.Delivery
+	GivenUp  bool            `json:"givenUp,omitzero"`  // what has Failed was ended by who had asked
+}
+
+// CutFacts tell which message it was that is not recorded whole. A message without a method is an answer.
+type CutFacts struct {
+	ID     json.RawMessage `json:"id,omitzero"`
+	Method string          `json:"method,omitzero"`
+	Error  bool            `json:"error,omitzero"` // the answer is an error
 }
 
 // HTTPFacts are those of one exchange over HTTP.

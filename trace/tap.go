@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,6 +85,16 @@ func (t *Tap) Stderr(text []byte) {
 	}
 }
 
+// Noise is told of each line of the server's standard output that is no message, without secrets. Those that begin like
+// JSON have come to the line's receiver, and are told of by it.
+func (t *Tap) Noise(text []byte) {
+	l := t.current.Load()
+	if first := bytes.TrimLeft(text, " \t\r"); l == nil || len(first) > 0 && (first[0] == '{' || first[0] == '[') {
+		return
+	}
+	l.tell(Event{Kind: Noise, Text: string(text), Size: int64(len(text))})
+}
+
 // HTTP is told of each exchange over HTTP, without secrets. exchange is what transport.ExchangeOf finds in the context
 // of its request, took the time from the request to the headers of the answer.
 func (t *Tap) HTTP(exchange int, x HTTPFacts, took time.Duration, err error) {
@@ -108,14 +119,7 @@ func (t *Tap) newest() *line {
 // Started is told which file was started as the server's process.
 func (t *Tap) Started(path string) {
 	if l := t.current.Load(); l != nil {
-		l.tell(&Event{Kind: Started, Text: path})
-	}
-}
-
-// Noise is told of what came where a message was due and was not handed to the receiver, without secrets.
-func (t *Tap) Noise(text []byte) {
-	if l := t.current.Load(); l != nil {
-		l.tell(&Event{Kind: Noise, Text: string(text), Size: int64(len(text))})
+		l.tell(Event{Kind: Started, Text: path})
 	}
 }
 
@@ -206,7 +210,7 @@ func (l *line) pass(e *Event) {
 	}
 	switch limit := l.tap.options.MaxMessage; {
 	case limit > 0 && len(e.Message) > limit:
-		e.Text, e.Message = l.excerpt(e.Message), nil
+		e.Text, e.Cut, e.Message = l.excerpt(e.Message), l.cut(e.Message), nil
 	case len(e.Message) > 0:
 		e.Message = redact.Message(e.Message, l.mask)
 	case e.Text != "":
@@ -234,6 +238,19 @@ func (l *line) excerpt(text []byte) string {
 		said = said[:cut]
 	}
 	return said
+}
+
+// cut tells which message it is that is too large; nil if it is none, or a batch.
+func (l *line) cut(text []byte) *CutFacts {
+	m, err := jsonrpc.Parse(text)
+	if err != nil {
+		return nil
+	}
+	facts := &CutFacts{Method: m.Method, Error: m.Error != nil}
+	if !m.ID.IsAbsent() {
+		facts.ID = redact.Message(m.ID.Append(nil), l.mask)
+	}
+	return facts
 }
 
 // begin gives an exchange its number, by which finish takes it back. On a channel that all share nothing comes that

@@ -172,6 +172,71 @@ func TestALargeMessageIsRecordedByItsBeginning(t *testing.T) {
 	if e.Message != nil || e.Size < 10_000 || len(e.Text) > 4<<10 || !strings.HasPrefix(e.Text, `{"text":"éé`) {
 		t.Errorf("size %d, text %q", e.Size, e.Text)
 	}
+	if e.Cut != nil {
+		t.Errorf("what is no message: %+v", e.Cut)
+	}
+}
+
+func TestOfALargeMessageItIsKnownWhichItWas(t *testing.T) {
+	l := newLog()
+	tap := trace.New(trace.Options{Sink: l.writer.Sink, MaxMessage: 100})
+	long := strings.Repeat("x", 5000)
+	tap.Alone(trace.Sent, []byte(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"`+long+`"}}`))
+	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","result":"`+long+`","id":"a"}`))
+	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","error":{"code":1,"message":"`+long+`"},"id":"sk-12345678"}`))
+	var got []trace.CutFacts
+	for _, e := range l.events(t) {
+		got = append(got, *e.Cut)
+	}
+	want := []trace.CutFacts{
+		{ID: []byte(`7`), Method: "m"}, {ID: []byte(`"a"`)}, {ID: []byte(`"***"`), Error: true},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestNoiseThatTheReceiverIsNotGivenIsTold(t *testing.T) {
+	l := newLog()
+	tap := trace.New(trace.Options{Sink: l.writer.Sink})
+	f := &fake{secret: "none"}
+	if _, err := tap.Around(f).Open(t.Context(), quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"a banner", ` {"log":1}`, "[1"} {
+		tap.Noise([]byte(text))
+	}
+	f.receiver.Receive(nil, []byte(`{"log":1}`))
+	var got []string
+	for _, e := range l.events(t) {
+		if e.Kind == trace.Noise {
+			got = append(got, e.Text)
+		}
+	}
+	if !slices.Equal(got, []string{"a banner", `{"log":1}`}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhoHasAskedAndGivesUpIsTold(t *testing.T) {
+	l := newLog()
+	c, err := trace.New(trace.Options{Sink: l.writer.Sink}).Around(&fake{}).Open(t.Context(), quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_ = c.Exchange(ctx, &transport.Call{})
+	cancel()
+	_ = c.Exchange(ctx, &transport.Call{})
+	var got []bool
+	for _, e := range l.events(t) {
+		if e.Kind == trace.Failed {
+			got = append(got, e.GivenUp)
+		}
+	}
+	if !slices.Equal(got, []bool{false, true}) {
+		t.Errorf("got %v", got)
+	}
 }
 
 func TestAnEventIsReadAsItWasWritten(t *testing.T) {

@@ -134,6 +134,12 @@ func appendEvent(b []byte, e *Event) []byte {
 			b = appendString(append(b, text.name...), text.value)
 		}
 	}
+	if e.GivenUp {
+		b = append(b, `,"givenUp":true`...)
+	}
+	if e.Cut != nil {
+		b = appendValue(append(b, `,"cut":`...), e.Cut)
+	}
 	if e.HTTP != nil {
 		b = appendHTTP(append(b, `,"http":`...), e.HTTP)
 	}
