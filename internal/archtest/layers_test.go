@@ -23,7 +23,7 @@ var layers = []struct {
 		"rpc", "auth", "config", "internal/eracache", "internal/toolcache", "oneshot", "trace",
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
-	{"L4", []string{"client"}},
+	{"L4", []string{"client", "internal/tracing"}},
 	{"L5", []string{"manager", "telemetry"}},
 	{"L6", []string{".", "internal/demo"}},
 	{"L6 (catalogue)", []string{"internal/survival"}},

@@ -11,7 +11,7 @@ import (
 )
 
 // passed are the variables of a script that the program gets.
-var passed = append([]string{"PATH", "HOME", "SCRIPT_SECRET", "FAKE_SERVER", "BROWSER"}, userFolders...)
+var passed = append([]string{"PATH", "HOME", "SCRIPT_SECRET", "FAKE_SERVER", "BROWSER", "COLUMNS"}, userFolders...)
 
 // exits runs a command and checks its exit code: "exits CODE mcpwire ARG...". What it wrote is left in the files out
 // and err, for grep and cmp. The file in, where there is one, is its standard input.

@@ -102,7 +102,7 @@ must log in to the server; 5 some of several servers failed; 130 interrupted.`,
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
-		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a))
+		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a))
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/term"
@@ -97,4 +98,36 @@ func terminal(stream any) (fd int, ok bool) {
 	}
 	fd = int(f.Fd())
 	return fd, term.IsTerminal(fd)
+}
+
+// lineWidth is how wide lines are where standard output is no terminal.
+const lineWidth = 120
+
+// width returns how many characters fit on a line of standard output: what the terminal says, else $COLUMNS, else 120.
+func (o *output) width() int {
+	if width, ok := o.terminalWidth(); ok {
+		return width
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return lineWidth
+}
+
+// alarm returns text as it may be shown, in red where that is wanted.
+func (o *output) alarm(text string) string {
+	if o.bold {
+		return "\x1b[31m" + text + "\x1b[m"
+	}
+	return text
+}
+
+// terminalWidth returns how wide the terminal is that standard output is; false if it is none.
+func (o *output) terminalWidth() (int, bool) {
+	fd, ok := terminal(o.w)
+	if !ok {
+		return 0, false
+	}
+	width, _, err := term.GetSize(fd)
+	return width, err == nil && width > 0
 }
