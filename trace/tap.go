@@ -205,29 +205,36 @@ func (l *line) hold(e *Event) {
 
 // pass masks what an event holds. What it shares with others is not changed.
 func (l *line) pass(e *Event) {
+	Mask(e, l.mask, l.tap.options.MaxMessage)
+	l.tap.options.Sink(e)
+}
+
+// Mask makes an event fit for a file, as a Tap does before it tells one: it sets the Size of a message, takes only the
+// beginning of one above limit (in bytes; 0 or less: none), as Text, and masks what known masks, which may be nil, and
+// what looks secret.
+func Mask(e *Event, known func(string) string, limit int) {
 	if len(e.Message) > 0 {
 		e.Size = int64(len(e.Message))
 	}
-	switch limit := l.tap.options.MaxMessage; {
+	switch {
 	case limit > 0 && len(e.Message) > limit:
-		e.Text, e.Cut, e.Message = l.excerpt(e.Message), l.cut(e.Message), nil
+		e.Text, e.Cut, e.Message = excerpt(e.Message, known), cut(e.Message, known), nil
 	case len(e.Message) > 0:
-		e.Message = redact.Message(e.Message, l.mask)
+		e.Message = redact.Message(e.Message, known)
 	case e.Text != "":
-		e.Text = l.excerpt([]byte(e.Text))
+		e.Text = excerpt([]byte(e.Text), known)
 	}
-	if e.Error != "" && l.mask != nil {
-		e.Error = l.mask(e.Error)
+	if e.Error != "" && known != nil {
+		e.Error = known(e.Error)
 	}
-	l.tap.options.Sink(e)
 }
 
 // excerpt returns the beginning of a text, without secrets. What stands behind it is masked too, so that no beginning
 // of a secret is left.
-func (l *line) excerpt(text []byte) string {
+func excerpt(text []byte, known func(string) string) string {
 	said := string(text[:min(len(text), 2*textBytes)])
-	if l.mask != nil {
-		said = l.mask(said)
+	if known != nil {
+		said = known(said)
 	}
 	said = redact.Tokens(said)
 	if len(said) > textBytes {
@@ -241,14 +248,14 @@ func (l *line) excerpt(text []byte) string {
 }
 
 // cut tells which message it is that is too large; nil if it is none, or a batch.
-func (l *line) cut(text []byte) *CutFacts {
+func cut(text []byte, known func(string) string) *CutFacts {
 	m, err := jsonrpc.Parse(text)
 	if err != nil {
 		return nil
 	}
 	facts := &CutFacts{Method: m.Method, Error: m.Error != nil}
 	if !m.ID.IsAbsent() {
-		facts.ID = redact.Message(m.ID.Append(nil), l.mask)
+		facts.ID = redact.Message(m.ID.Append(nil), known)
 	}
 	return facts
 }

@@ -101,6 +101,9 @@ func (e *DroppedError) Error() string {
 	return strconv.Itoa(e.Events) + " events are missing: they came faster than they could be written"
 }
 
+// Append appends an event to dst as a Writer writes it: one line, with its end.
+func Append(dst []byte, e *Event) []byte { return appendEvent(dst, e) }
+
 // appendEvent writes what every message has without reflection.
 func appendEvent(b []byte, e *Event) []byte {
 	b = append(b, `{"time":"`...)
