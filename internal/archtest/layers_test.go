@@ -16,14 +16,14 @@ var layers = []struct {
 	{"L1", []string{"jsonrpc"}},
 	{"L2", []string{
 		"mcp", "transport",
-		"internal/ndjson", "internal/sse", "internal/proc", "internal/redact", "internal/filecache",
+		"internal/ndjson", "internal/sse", "internal/proc", "internal/redact", "internal/filecache", "internal/localhost",
 	}},
 	{"L2 (what the HTTP carriers share)", []string{"internal/httpwire"}},
 	{"L3", []string{
 		"rpc", "auth", "config", "internal/eracache", "internal/toolcache", "oneshot", "trace",
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
-	{"L4", []string{"client", "internal/tracing"}},
+	{"L4", []string{"client", "replay", "internal/recorder", "internal/tracing"}},
 	{"L5", []string{"manager", "telemetry"}},
 	{"L6", []string{".", "internal/demo"}},
 	{"L6 (catalogue)", []string{"internal/survival"}},

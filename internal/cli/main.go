@@ -44,7 +44,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err == nil {
 		return exitDone
 	}
-	if !readerGone(err) {
+	if _, told := errors.AsType[*statusError](err); !told && !readerGone(err) {
 		a.console.line("mcpwire: " + indented(err.Error()))
 	}
 	return exitCode(err)
@@ -102,7 +102,8 @@ must log in to the server; 5 some of several servers failed; 130 interrupted.`,
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
-		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a))
+		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
+		replayCommand(a))
 	return root
 }
 
@@ -142,10 +143,13 @@ func exitCode(err error) int {
 	_, usage := errors.AsType[*usageError](err)
 	_, tool := errors.AsType[*toolError](err)
 	several, some := errors.AsType[*someError](err)
+	status, stoodIn := errors.AsType[*statusError](err)
 	_, entries := errors.AsType[*brokenError](err)
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
+	case stoodIn:
+		return status.code
 	case usage:
 		return exitUsage
 	case tool:

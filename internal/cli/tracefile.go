@@ -30,7 +30,7 @@ func (t *traceFile) open() (err error) {
 	if t.path == "" {
 		return nil
 	}
-	if t.file, err = os.OpenFile(t.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600); err != nil {
+	if t.file, err = privateFile(t.path); err != nil {
 		return usagef("--trace: %w", err)
 	}
 	t.writer = trace.NewWriter(t.file)
