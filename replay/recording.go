@@ -148,7 +148,7 @@ func (b *builder) sent(l *lineState, e *trace.Event, text []byte) {
 	if err != nil {
 		return
 	}
-	switch m.Kind { //nolint:exhaustive // the rest are notifications
+	switch m.Kind {
 	case jsonrpc.Request:
 		b.request(l, e, m)
 	case jsonrpc.Response:
