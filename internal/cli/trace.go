@@ -146,6 +146,8 @@ func (t *traceRun) begin() {
 	t.book = &tracing.Book{}
 	lines := &eventLines{traceRun: t, width: t.out.width()}
 	switch {
+	case t.html != "":
+		t.view = &pageView{traceRun: t}
 	case t.calls:
 		t.view = &callsView{t}
 	case t.waterfall:
