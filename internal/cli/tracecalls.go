@@ -43,7 +43,8 @@ func (v *callsView) end() error {
 			took = shortTime(d)
 		}
 		rows = append(rows, []string{
-			v.offset(c.Start), flat(c.Line.Label()), c.ID.String(), direction(c.Out), flat(c.Title()), took, outcomeText(c),
+			v.offset(c.Start), flat(c.Line.Label()), flat(c.ID.String()), direction(c.Out), flat(c.Title()), took,
+			outcomeText(c),
 		})
 	}
 	width, fits := v.out.terminalWidth()

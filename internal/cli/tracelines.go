@@ -134,8 +134,8 @@ func (v *errorsView) end() error {
 		if c.Outcome != tracing.Unanswered || !v.filter.Call(c, v.book.Start) {
 			continue
 		}
-		text := fmt.Sprintf("%s  %s %s #%s %s unanswered", v.offset(c.Start), padded(flat(c.Line.Label()), v.labels),
-			direction(c.Out), c.ID, c.Title())
+		text := fmt.Sprintf("%s  %s %s %s", v.offset(c.Start), padded(flat(c.Line.Label()), v.labels), direction(c.Out),
+			flat("#"+c.ID.String()+" "+c.Title()+" unanswered"))
 		if err := v.out.write(v.out.alarm(shortened(text, v.width)) + "\n"); err != nil {
 			return err
 		}

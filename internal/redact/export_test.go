@@ -5,3 +5,6 @@ var (
 	Suspicious = suspicious[string]
 	Shapes     = maskShapes
 )
+
+// Words are what the lists of secret names hold.
+func Words() [][]string { return [][]string{secretMembers, words, names} }

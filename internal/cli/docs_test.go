@@ -1,0 +1,39 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The commands of docs/trace.md are run, one after the other, in a folder of their own.
+func TestTheExamplesOfThePageAboutTracesWork(t *testing.T) {
+	page, err := os.ReadFile("../../docs/trace.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, ran := t.TempDir(), 0
+	for rest := string(page); ; {
+		_, behind, ok := strings.Cut(rest, "```sh\n")
+		if !ok {
+			break
+		}
+		var block string
+		block, rest, _ = strings.Cut(behind, "```")
+		for line := range strings.Lines(block) {
+			words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+			cmd := exec.Command(os.Args[0], words[1:]...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), runVariable+"=1", raceOptions,
+				"XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+			ran++
+		}
+	}
+	if ran < 8 {
+		t.Errorf("there were %d examples only", ran)
+	}
+}
