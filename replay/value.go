@@ -18,6 +18,7 @@ import (
 type value struct {
 	kind    jsontext.Kind // 'n', 't', 'f', '"', '0', '{' or '['; 0: there is none
 	text    string        // of a string or number
+	raw     string        // of a number, as it was written
 	members []member      // of an object, by name
 	list    []value       // of an array
 }
@@ -50,7 +51,8 @@ func readValue(in *jsontext.Decoder) (v value, err error) {
 	case '"':
 		v.text = token.String()
 	case '0':
-		v.text = plainNumber(token.String())
+		v.raw = token.String()
+		v.text = plainNumber(v.raw)
 	case '[':
 		for in.PeekKind() != ']' {
 			item, err := readValue(in)
@@ -247,7 +249,7 @@ func (v value) shown() string {
 	case 'f':
 		return "false"
 	case '0':
-		return strings.TrimSuffix(v.text, "e0")
+		return redact.Line(v.raw, shownBytes)
 	case '[':
 		return fmt.Sprintf("a list of %d", len(v.list))
 	case '{':
