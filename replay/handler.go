@@ -257,6 +257,10 @@ func (h *web) request(w http.ResponseWriter, r *http.Request, s *session, m json
 	if m.Method == mcp.MethodInitialize && p.request.result != nil {
 		w.Header().Set(sessionHeader, h.enter(s))
 	}
+	if p.request.lost != "" && p.request.status >= http.StatusBadRequest {
+		p.refuse(w)
+		return
+	}
 	events := newEvents(w)
 	defer events.end()
 	if !p.talks() || !strings.Contains(r.Header.Get("Accept"), eventStream) {
@@ -267,6 +271,13 @@ func (h *web) request(w http.ResponseWriter, r *http.Request, s *session, m json
 		events.begin()
 	}
 	p.run(events.send)
+}
+
+// refuse answers as a server did that said nothing of the protocol.
+func (p *play) refuse(w http.ResponseWriter) {
+	p.cancel()
+	p.c.ended(p)
+	http.Error(w, http.StatusText(p.request.status), p.request.status)
 }
 
 // talks reports whether something comes before the answer, or instead of it.

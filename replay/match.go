@@ -123,40 +123,59 @@ func (s *Server) take(method string, params value) (*request, *jsonrpc.Error) {
 		return nil, s.unknown(method)
 	case groups == nil:
 		return nil, s.unknown(method)
+	case method == mcp.MethodInitialize && answeredOnce(groups):
+		for _, r := range groups[0].requests { // a try that failed, as that of another carrier, is left out
+			s.used[r] = s.used[r] || !r.hasAnswer()
+		}
 	}
 	same := s.same(method, params)
-	for _, g := range same {
-		for _, r := range g.requests {
-			if s.used[r] {
-				continue
-			}
-			if s.options.Strict {
-				if before := s.tooEarly(r); before != nil {
-					return nil, s.refusal("request %d of %s, %s, comes before request %d, %s, which was answered before it",
-						r.number, s.options.File, r.method, before.number, before.method)
-				}
-				if !r.hasAnswer() && !r.listens {
-					s.used[r] = true
-					return nil, s.refusal("request %d of %s, %s, has no answer there: %s", r.number, s.options.File, r.method,
-						cmp.Or(r.lost, "the recording ends before it"))
-				}
-			}
-			s.used[r] = true
-			return r, nil
-		}
+	if r, refusal := s.next(same); r != nil || refusal != nil {
+		return r, refusal
 	}
 	switch {
 	case len(same) == 0:
 		return nil, s.nearest(method, params)
 	case s.options.Strict:
 		return nil, s.refusal("%s has %s with these params only %d times", s.options.File, method, len(same[0].requests))
-	case method == mcp.MethodInitialize:
+	case method == mcp.MethodInitialize && answeredOnce(groups):
 		clear(s.used)
 		clear(s.cuesUsed)
-		s.used[same[0].requests[0]] = true
-		return same[0].requests[0], nil
+		return s.take(method, params)
 	}
 	return last(same[0]), nil
+}
+
+// next returns the first request that has not come yet; nothing where all have.
+func (s *Server) next(same []*group) (*request, *jsonrpc.Error) {
+	for _, g := range same {
+		for _, r := range g.requests {
+			if s.used[r] {
+				continue
+			}
+			if s.options.Strict {
+				if refusal := s.strictly(r); refusal != nil {
+					return nil, refusal
+				}
+			}
+			s.used[r] = true
+			return r, nil
+		}
+	}
+	return nil, nil
+}
+
+// strictly refuses what comes too early, or has no answer.
+func (s *Server) strictly(r *request) *jsonrpc.Error {
+	if before := s.tooEarly(r); before != nil {
+		return s.refusal("request %d of %s, %s, comes before request %d, %s, which was answered before it",
+			r.number, s.options.File, r.method, before.number, before.method)
+	}
+	if !r.hasAnswer() && !r.listens {
+		s.used[r] = true
+		return s.refusal("request %d of %s, %s, has no answer there: %s", r.number, s.options.File, r.method,
+			cmp.Or(r.lost, "the recording ends before it"))
+	}
+	return nil
 }
 
 // ping returns the next recorded one, for what followed it, as long as there is one.

@@ -38,6 +38,7 @@ var support = map[string][]string{
 	"internal/soak":           nil,
 	"internal/proc/proctest":  {"internal/leaks"},
 	"transport/transporttest": {"jsonrpc", "transport", "internal/leaks"},
+	"mcpwiretest":             {"client", "replay", "transport", "transport/transporttest", "internal/localhost"},
 }
 
 var carriers = []string{"transport/stdio", "transport/streamable", "transport/legacysse"}
@@ -103,12 +104,12 @@ func layering(s *source) []string {
 			if may := foreign[pkg]; may != nil && !may(target) {
 				why = "which it must do without"
 			}
-		case depSupports:
-			why = "which is for tests only"
 		case supports:
 			if !slices.Contains(allowed, dep) {
 				why = "which is not in its list"
 			}
+		case depSupports:
+			why = "which is for tests only"
 		case layerOf(dep) < 0:
 			why = "which has no place in the table of layers"
 		case layerOf(dep) >= own:
@@ -139,6 +140,7 @@ func TestTheLayerCheckFindsForbiddenImports(t *testing.T) {
 		{"an unplaced import", "internal/cli/a.go", `package cli; import "mcpwire/newthing"`, 1},
 		{"a package for tests", "rpc/a.go", `package rpc; import "mcpwire/transport/transporttest"`, 1},
 		{"one in a test", "rpc/a_test.go", `package rpc_test; import "mcpwire/transport/transporttest"`, 0},
+		{"support in support", "mcpwiretest/a.go", `package mcpwiretest; import "mcpwire/transport/transporttest"`, 0},
 		{"what support imports", "transport/transporttest/a.go", `package transporttest; import "mcpwire/client"`, 1},
 		{"I/O in jsonrpc", "jsonrpc/a.go", `package jsonrpc; import ("io"; "net/http"; "strconv")`, 2},
 		{"behaviour in mcp", "mcp/a.go", `package mcp; import ("context"; "encoding/base64"; "net/http")`, 2},

@@ -3,13 +3,19 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"mcpwire"
 	"mcpwire/config"
+	"mcpwire/internal/localhost"
 	"mcpwire/internal/proc"
 	"mcpwire/internal/recorder"
 	"mcpwire/internal/redact"
@@ -67,18 +73,27 @@ func (a *app) record(ctx context.Context, t target, f *recordFlags) error {
 			return err
 		}
 	}
+	masks := known(s, secrets)
+	var through *mcpwire.Carriage
+	if kind != config.Stdio {
+		if through, err = mcpwire.Carry(t.Server, a.options(t, &f.serverFlags)); err != nil {
+			return err
+		}
+		defer through.Close()
+		masks = through.Mask
+	}
 	file, err := privateFile(f.out)
 	if err != nil {
 		return usagef("-o: %w", err)
 	}
 	r := recorder.New(file, recorder.Options{
-		Server: s.Name, Known: known(s, secrets),
+		Server: s.Name, Known: masks,
 		OnTrouble: func(err error) { a.console.linef("mcpwire: warning: the recording %s is not whole: %v", f.out, err) },
 	})
 	if kind == config.Stdio {
 		err = a.recordProcess(ctx, r, s)
 	} else {
-		err = usagef("%s: servers on the web can't be recorded yet", t.Name)
+		err = a.recordWeb(ctx, r, through, f.listen)
 	}
 	r.Close()
 	_ = file.Close() // it may be stuck: then that has been told
@@ -131,6 +146,43 @@ func (a *app) recordProcess(ctx context.Context, r *recorder.Recorder, s config.
 	case state.Code != 0:
 		return &statusError{state.Code}
 	}
+	return nil
+}
+
+// recordWeb is a proxy until a signal comes.
+func (a *app) recordWeb(ctx context.Context, r *recorder.Recorder, through *mcpwire.Carriage, address string) error {
+	ctx, stop := catchSignals(ctx)
+	defer stop.release()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return usagef("--listen: %w", err)
+	}
+	if !localhost.Is(listener.Addr().String()) {
+		_ = listener.Close()
+		return usagef("--listen: %s can be reached from elsewhere; an address such as 127.0.0.1:8000 is wanted", address)
+	}
+	handler := localhost.Only(r.Handler(recorder.Target{
+		URL: through.URL, Headers: through.Headers, Through: through,
+	}))
+	a.console.linef("mcpwire: recording; the address for the host is http://%s%s", listener.Addr(),
+		through.URL.EscapedPath())
+	return serveUntil(ctx, listener, handler)
+}
+
+// serveUntil serves until ctx is done, and ends all exchanges then.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second}
+	var ending sync.WaitGroup
+	ending.Add(1)
+	stop := context.AfterFunc(ctx, func() {
+		defer ending.Done()
+		_ = server.Close()
+	})
+	err := server.Serve(listener)
+	if stop() {
+		return err
+	}
+	ending.Wait()
 	return nil
 }
 

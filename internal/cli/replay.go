@@ -2,12 +2,9 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -106,15 +103,7 @@ func (a *app) replayHTTP(ctx context.Context, s *replay.Server, path, address st
 	if localhost.Is(listener.Addr().String()) {
 		handler = localhost.Only(handler)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second}
-	a.console.line(fmt.Sprintf("mcpwire: replaying %s at http://%s/mcp", path, listener.Addr()))
-	stopped := context.AfterFunc(ctx, func() {
-		s.Close()
-		_ = server.Close()
-	})
-	defer stopped()
-	if err := server.Serve(listener); ctx.Err() == nil {
-		return err
-	}
-	return nil
+	a.console.linef("mcpwire: replaying %s at http://%s/mcp", path, listener.Addr())
+	defer context.AfterFunc(ctx, s.Close)()
+	return serveUntil(ctx, listener, handler)
 }

@@ -57,7 +57,7 @@ type entry struct {
 	end   bool // of what goes to the parser
 	gap   bool // something is missing here
 	event *trace.Event
-	then  func()
+	then  func(at time.Time)
 }
 
 // A parser makes events of the bytes of one direction. It is used by the recorder's goroutine alone.
@@ -150,7 +150,7 @@ func (r *Recorder) handle(e entry) {
 	case e.event != nil:
 		r.add(e.at, e.event)
 	case e.then != nil:
-		e.then()
+		e.then(e.at)
 	case e.gap:
 		r.report(errors.New("what it is written to was too slow: some messages are missing"))
 		e.to.gap()
