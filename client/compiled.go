@@ -58,6 +58,13 @@ func (nowhere) Load(string) (any, error) {
 	return nil, errors.New("references to other documents are not followed")
 }
 
+// CheckSchema returns why a schema, such as a tool's input schema, can't be used to check values; nil if it can.
+// Nothing is fetched: references to other documents are faults.
+func CheckSchema(schema json.RawMessage) error {
+	_, err := compileSchema(string(schema))
+	return err
+}
+
 // compileSchema compiles a schema with nothing but what is in it and the metaschemas of JSON Schema.
 func compileSchema(text string) (c *compiled, err error) {
 	defer recoverAs(&err)

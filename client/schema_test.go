@@ -364,3 +364,18 @@ func TestASchemaThatChangesIsCompiledAnew(t *testing.T) {
 		}
 	})
 }
+
+func TestASchemaThatCanNotBeUsedIsTold(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"object"}`:               "",
+		`true`:                            "",
+		`{"type":"no type"}`:              "/type",
+		`{"$ref":"https://example.com/"}`: "not followed",
+		`{`:                               "EOF",
+	} {
+		err := client.CheckSchema(json.RawMessage(schema))
+		if want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", schema, err, want)
+		}
+	}
+}

@@ -127,20 +127,26 @@ func (e *expansion) secret(text string) string {
 	return expanded
 }
 
-// login takes the password of a userinfo, or the name if it is alone, as it is written and as a server sees it.
+// login takes the password of a userinfo.
 func (e *expansion) login(text string) {
 	info, err := expand(text, e.lookup, func(string, string) {}, 0)
 	if err != nil {
 		return // as above
 	}
+	e.secrets = append(e.secrets, passwords(info)...)
+}
+
+// passwords returns the password of a userinfo, or the name if it is alone, as it is written and as a server sees it.
+func passwords(info string) (forms []string) {
 	name, password, _ := strings.Cut(info, ":")
 	if password == "" {
 		password = name
 	}
-	e.secrets = append(e.secrets, password)
+	forms = append(forms, password)
 	if unescaped, err := url.PathUnescape(password); err == nil {
-		e.secrets = append(e.secrets, unescaped)
+		forms = append(forms, unescaped)
 	}
+	return forms
 }
 
 // secretIn reports whether the value of a variable could be secret that is used in a field.

@@ -22,6 +22,26 @@ func (s Server) Masked() Server {
 	})
 }
 
+// Secrets returns the values that Masked hides, headers' among them. It is for entries without references: those that
+// are expanded, and those that come from no file.
+func (s Server) Secrets() (secrets []string) {
+	s.judged(func(_ string, parts []part) string {
+		for _, p := range parts {
+			_, text := credential(p.text)
+			switch {
+			case p.sort == login:
+				secrets = append(secrets, passwords(p.text)...)
+			case p.sort == secret, redact.Tokens(text) == redact.Mask:
+				secrets = append(secrets, text)
+			}
+		}
+		return ""
+	})
+	secrets = slices.DeleteFunc(secrets, func(s string) bool { return s == "" })
+	slices.Sort(secrets)
+	return slices.Compact(secrets)
+}
+
 // masked shows a part of a value; refers says that there are references in the value.
 func (p part) masked(refers bool) string {
 	switch p.sort {

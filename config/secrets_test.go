@@ -39,6 +39,10 @@ func TestWhatAnArgumentIsToldByItsNames(t *testing.T) {
 		if err != nil || !slices.Equal(told, row.told) {
 			t.Errorf("%q: told are %q, want %q (error %v)", row.args, told, row.told, err)
 		}
+		if own := s.Secrets(); !strings.Contains(row.want, "$") && !strings.Contains(row.args[0], "$") &&
+			!slices.Equal(own, row.told) {
+			t.Errorf("%q: its secrets are %q, want %q", row.args, own, row.told)
+		}
 	}
 }
 
@@ -97,5 +101,17 @@ func TestDefaultsOfSecretsAreTold(t *testing.T) {
 	_, told, err := s.Expand(variables())
 	if want := []string{"hunter2", "hunter3", "hunter4", "hunter5"}; err != nil || !slices.Equal(told, want) {
 		t.Errorf("told are %q, want %q (error %v)", told, want, err)
+	}
+}
+
+func TestTheSecretsOfAnEntryWithoutReferencesAreToldByItself(t *testing.T) {
+	s := config.Server{
+		URL: "https://u:hunt%32@h/p?token=hunter3", Proxy: "http://alone@p",
+		Headers: map[string]string{"Authorization": "Bearer hunter4", "Accept": "text/plain", "X-Team": "hunter5"},
+		Env:     map[string]string{"API_KEY": "hunter6", "MODE": "fast"},
+	}
+	want := []string{"alone", "hunt%32", "hunt2", "hunter3", "hunter4", "hunter5", "hunter6"}
+	if got := s.Secrets(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -26,7 +26,7 @@ var layers = []struct {
 	{"L4", []string{"client", "replay", "internal/recorder", "internal/tracing"}},
 	{"L5", []string{"manager", "telemetry"}},
 	{"L6", []string{".", "internal/demo"}},
-	{"L6 (catalogue)", []string{"internal/survival"}},
+	{"L6 (catalogue, doctor)", []string{"internal/survival", "internal/doctor"}},
 	{"L7", []string{"internal/cli"}},
 	{"L7 (program)", []string{"cmd/mcpwire"}},
 }

@@ -19,7 +19,7 @@ func (a *app) permit(c *catalogue, servers ...config.Server) error {
 	}
 	var wanted []config.Server
 	for _, s := range servers {
-		if !s.Disabled && (s.Origin == c.unapproved.Path || s.Places["disabled"].Path == c.unapproved.Path) {
+		if !s.Disabled && c.waits(s) {
 			wanted = append(wanted, s)
 		}
 	}
@@ -30,6 +30,12 @@ func (a *app) permit(c *catalogue, servers ...config.Server) error {
 		return notApproved(c.unapproved.Path, wanted)
 	}
 	return a.ask(c.unapproved, wanted)
+}
+
+// waits reports whether a server must not be started before its project's file is approved.
+func (c *catalogue) waits(s config.Server) bool {
+	return c.unapproved != nil && !c.without &&
+		(s.Origin == c.unapproved.Path || s.Places["disabled"].Path == c.unapproved.Path)
 }
 
 // notApproved tells somebody who can't be asked what to do.

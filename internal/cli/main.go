@@ -73,7 +73,7 @@ The files of servers are, the strongest first: the one that --config gives; the 
 ~/.config; on Windows %AppData%).
 
 Exit codes: 0 done; 1 failed; 2 wrong usage, an unknown server or tool too; 3 the tool reported an error; 4 somebody
-must log in to the server; 5 some of several servers failed; 130 interrupted.`,
+must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1 if any is broken); 130 interrupted.`,
 		Example: `  mcpwire demo                                 show what it does, on the built-in demo server
   mcpwire tools demo                           list a server's tools
   mcpwire call demo add a=2 b=40               call one
@@ -81,7 +81,8 @@ must log in to the server; 5 some of several servers failed; 130 interrupted.`,
   mcpwire tools https://mcp.example.com/mcp    the same for a server on the web
   mcpwire add files -- npx -y some-mcp-server  give a server a name
   mcpwire login search                         log in to a server on the web
-  mcpwire servers                              see how all configured servers stand`,
+  mcpwire servers                              see how all configured servers stand
+  mcpwire doctor search                        find out why one does not work`,
 		Version:       client.Version,
 		Args:          cobra.ArbitraryArgs,
 		SilenceUsage:  true,
@@ -103,7 +104,7 @@ must log in to the server; 5 some of several servers failed; 130 interrupted.`,
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
-		replayCommand(a))
+		replayCommand(a), doctorCommand(a))
 	return root
 }
 
@@ -145,6 +146,7 @@ func exitCode(err error) int {
 	several, some := errors.AsType[*someError](err)
 	status, stoodIn := errors.AsType[*statusError](err)
 	_, entries := errors.AsType[*brokenError](err)
+	examined, doctored := errors.AsType[*doctorError](err)
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
@@ -154,6 +156,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case tool:
 		return exitToolError
+	case doctored:
+		return examined.code()
 	case errors.Is(err, transport.ErrLoginRequired), some && several.login:
 		return exitLogin
 	case some && several.failed < several.all, entries:
