@@ -17,6 +17,8 @@ func (f *facts) ping(r *Report) {
 	switch {
 	case errors.Is(f.pingErr, transport.ErrClosed):
 		s.Verdict, s.Text = Skipped, "the connection had ended"
+	case errors.Is(f.pingErr, transport.ErrSessionLost):
+		s.find(Broken, "session-lost", f.pingErr.Error(), keepSessions)
 	case f.pingErr != nil:
 		s.find(Broken, "ping-failed", f.pingErr.Error(), "answer ping at once, whatever else is going on")
 	default:

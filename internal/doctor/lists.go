@@ -112,8 +112,7 @@ func (f *facts) listFault(s *Step, l listing, refusal *jsonrpc.Error) {
 	case exited, errors.Is(err, transport.ErrClosed):
 		s.find(Broken, "exit-in-list", err.Error(), "see why the server ends when it is asked for "+l.method)
 	case errors.Is(err, transport.ErrSessionLost):
-		s.find(Broken, "session-lost", err.Error(),
-			"have the server keep its sessions: behind several instances, all requests of a session must come to the same one")
+		s.find(Broken, "session-lost", err.Error(), keepSessions)
 	case errors.Is(err, errDeadline):
 		s.find(Broken, "list-silent", err.Error(), "answer the method; see what the server waits for")
 	default:

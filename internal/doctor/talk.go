@@ -149,6 +149,10 @@ func (f *facts) handshakeFault(s *Step) {
 	}
 }
 
+// keepSessions is what to do about sessions that are lost.
+const keepSessions = "have the server keep its sessions: behind several instances, all requests of a session must " +
+	"come to the same one"
+
 // odd tells what the client has logged, which is harmless to it and may not be so to others. What the lists tell in
 // full is left out.
 func (f *facts) odd(s *Step) {
@@ -159,10 +163,11 @@ func (f *facts) odd(s *Step) {
 			s.find(Warning, "odd", f.quote(text), "correct that: other hosts may be less lenient")
 		}
 	}
-	if f.renewed.Load() > 0 {
-		s.find(Warning, "session-lost", fmt.Sprintf("it forgot the session %d times while it was looked at",
-			f.renewed.Load()),
-			"have the server keep its sessions: behind several instances, all requests of a session must come to the same one")
+	told := errors.Is(f.pingErr, transport.ErrSessionLost) || slices.ContainsFunc(f.lists, func(l listing) bool {
+		return errors.Is(l.err, transport.ErrSessionLost)
+	})
+	if n := f.renewed.Load(); n > 0 && !told {
+		s.find(Warning, "session-lost", fmt.Sprintf("it forgot the session %d times while it was looked at", n), keepSessions)
 	}
 }
 

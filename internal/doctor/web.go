@@ -114,8 +114,7 @@ func (f *facts) endpoint(r *Report) (spoken bool) {
 		return true
 	}
 	if errors.Is(f.err, transport.ErrSessionLost) {
-		s.find(Broken, "session-lost", f.err.Error(),
-			"have the server keep its sessions: behind several instances, all requests of a session must come to the same one")
+		s.find(Broken, "session-lost", f.err.Error(), keepSessions)
 		return false
 	}
 	if status, ok := errors.AsType[*transport.StatusError](f.err); ok {
