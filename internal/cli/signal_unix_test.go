@@ -193,3 +193,10 @@ func TestAFullDiskIsAFailure(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 }
+
+func TestASignalEndsAnExaminationInOrder(t *testing.T) {
+	r := start(t, `echo up >&2; exec cat >/dev/null`, "doctor", "-v")
+	r.await("up")
+	r.signal(syscall.SIGINT)
+	r.ends(130, 3*time.Second)
+}

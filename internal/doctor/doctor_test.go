@@ -161,9 +161,12 @@ func TestTheTrueFaultOfAProgramIsNamed(t *testing.T) {
 }
 
 func TestAHealthyProgramIsHealthyInNoTime(t *testing.T) {
-	for _, name := range []string{"honest", "demo"} {
+	for _, row := range [][2]string{{"honest", ""}, {"demo", ""}, {"demo", "session"}} {
+		name := strings.Join(row[:], " ")
+		s := fake(row[0])
+		s.Protocol = row[1]
 		start := time.Now()
-		r := examine(t, fake(name))
+		r := examine(t, s)
 		if r.Verdict != doctor.OK || time.Since(start) > 3*time.Second {
 			t.Errorf("%s: after %v\n%s", name, time.Since(start), text(r))
 		}
