@@ -20,7 +20,7 @@ var layers = []struct {
 	}},
 	{"L2 (what the HTTP carriers share)", []string{"internal/httpwire"}},
 	{"L3", []string{
-		"rpc", "auth", "config", "internal/eracache", "internal/toolcache", "oneshot", "trace",
+		"rpc", "auth", "config", "internal/otlp", "internal/eracache", "internal/toolcache", "oneshot", "trace",
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
 	{"L4", []string{"client", "replay", "internal/recorder", "internal/tracing"}},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log" //nolint:depguard // only to silence it
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,23 +40,29 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	a.observed.started = time.Now()
+	cmd, err := root.ExecuteContextC(ctx)
 	a.endTrace()
-	if err == nil {
-		return exitDone
+	code := exitDone
+	if err != nil {
+		code = exitCode(err)
+		if _, told := errors.AsType[*statusError](err); !told && !readerGone(err) {
+			a.console.line("mcpwire: " + indented(err.Error()))
+		}
 	}
-	if _, told := errors.AsType[*statusError](err); !told && !readerGone(err) {
-		a.console.line("mcpwire: " + indented(err.Error()))
+	if err := a.observed.end(ctx, cmd.CommandPath(), code); err != nil {
+		a.console.line("mcpwire: warning: telemetry: " + indented(err.Error()))
 	}
-	return exitCode(err)
+	return code
 }
 
 // An app is one run of the program.
 type app struct {
-	stdin   io.Reader
-	out     *output
-	console *console
-	trace   traceFile
+	stdin    io.Reader
+	out      *output
+	console  *console
+	trace    traceFile
+	observed observed
 }
 
 func newRoot(a *app) *cobra.Command {

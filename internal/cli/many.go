@@ -77,7 +77,9 @@ func (a *app) withManager(
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
-	m := mcpwire.Manage(withConnectTimeouts(servers), a.manageOptions(servers, f))
+	o := a.manageOptions(servers, f)
+	o.Telemetry = a.observed.follow(ctx)
+	m := mcpwire.Manage(withConnectTimeouts(servers), o)
 	err := work(ctx, m)
 	if f.verbose {
 		a.console.line("shutting down")

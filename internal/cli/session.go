@@ -32,7 +32,9 @@ func (a *app) withClient(
 	}
 	done := a.console.wait("connecting to " + t.Name)
 	defer done()
-	c, err := mcpwire.Connect(ctx, t.Server, a.options(t, f))
+	o := a.options(t, f)
+	o.Telemetry = a.observed.follow(ctx)
+	c, err := mcpwire.Connect(ctx, t.Server, o)
 	if err != nil {
 		return explained(ctx, t.Name, err)
 	}
