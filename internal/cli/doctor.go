@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"mcpwire/config"
 	"mcpwire/internal/doctor"
+	"mcpwire/internal/proc"
 )
 
 // doctorParallel is how many servers are examined at once.
@@ -167,6 +169,7 @@ func (a *app) doctor(ctx context.Context, patients []patient, f *serverFlags, st
 	defer stop.release()
 	done := a.console.wait("examining")
 	defer done()
+	a.endOrphans(ctx, patients)
 	slots := make(chan struct{}, doctorParallel)
 	ready := make([]chan *doctor.Report, len(patients))
 	var running sync.WaitGroup
@@ -199,6 +202,22 @@ func (a *app) doctor(ctx context.Context, patients []patient, f *serverFlags, st
 		}
 	}
 	return judgement(reports, strict)
+}
+
+// endOrphans tells which servers an earlier run had left behind. They are ended before the first is started, as ever.
+func (a *app) endOrphans(ctx context.Context, patients []patient) {
+	folder, err := config.StateDir()
+	if err != nil || !slices.ContainsFunc(patients, func(p patient) bool { return p.report == nil && p.Command != "" }) {
+		return
+	}
+	orphans, err := proc.LedgerIn(filepath.Join(folder, "processes")).ReapOnce(ctx)
+	for _, o := range orphans {
+		a.console.linef("mcpwire: warning: an earlier run had left the server %s (process %d) behind; it was ended",
+			o.Command, o.Pid)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.console.linef("mcpwire: warning: servers that an earlier run has left behind can't be ended: %v", err)
+	}
 }
 
 func (a *app) examine(ctx context.Context, stop *stopper, p patient, f *serverFlags) *doctor.Report {
