@@ -65,12 +65,12 @@ func (f *facts) contentsOf(r *Report, s *Step, l listing, declared bool) {
 	text := fmt.Sprintf("%s: %s, %s, %d bytes, %s", l.method, plural(l.count, "entry", "entries"),
 		plural(sum.Pages, "page", "pages"), sum.Bytes, duration(l.took))
 	if l.method == mcp.MethodListTools {
-		definitions := f.definitions(l)
+		definitions, twice := unique(f.definitions(l))
 		for _, d := range definitions {
 			sum.Tokens += d.tokens()
 		}
 		text += fmt.Sprintf("; about %d tokens for a model", sum.Tokens)
-		defer f.judge(s, definitions, sum)
+		defer f.judge(s, definitions, twice, sum)
 	}
 	s.Text = strings.TrimPrefix(s.Text+"; "+text, "; ")
 	s.MS += sum.MS
@@ -176,22 +176,18 @@ func define(tool []byte) (d definition) {
 	return d
 }
 
-// judge tells what is wrong with definitions of tools.
-func (f *facts) judge(s *Step, tools []definition, sum List) {
-	seen := map[string]int{}
-	var twice, rejected, silent []string
+// judge tells what is wrong with definitions of tools, each name once.
+func (f *facts) judge(s *Step, tools []definition, twice []string, sum List) {
+	var rejected, silent []string
 	for _, d := range tools {
-		if seen[d.name]++; seen[d.name] == 2 {
-			twice = append(twice, d.name)
-		}
 		if !toolName().MatchString(d.name) {
 			rejected = append(rejected, d.name)
 		}
 		if strings.TrimSpace(d.description) == "" {
 			silent = append(silent, d.name)
 		}
-		f.judgeSchema(s, d)
 	}
+	f.judgeSchemas(s, tools)
 	if twice != nil {
 		s.find(Warning, "tool-twice", "it lists several tools of the same name: "+f.names(twice),
 			"give each tool a name of its own: hosts keep one of them, or fail")
@@ -211,6 +207,20 @@ func (f *facts) judge(s *Step, tools []definition, sum List) {
 	}
 }
 
+// unique returns the first definition of each name, as hosts keep it, and the names that came again.
+func unique(tools []definition) (first []definition, twice []string) {
+	seen := map[string]int{}
+	for _, d := range tools {
+		switch seen[d.name]++; seen[d.name] {
+		case 1:
+			first = append(first, d)
+		case 2:
+			twice = append(twice, d.name)
+		}
+	}
+	return first, twice
+}
+
 func (f *facts) heaviest(tools []definition) string {
 	sorted := slices.SortedStableFunc(slices.Values(tools), func(a, b definition) int {
 		return cmp.Compare(b.tokens(), a.tokens())
@@ -222,32 +232,45 @@ func (f *facts) heaviest(tools []definition) string {
 	return strings.Join(all, ", ")
 }
 
-// judgeSchema tells what is wrong with the schema of a tool's arguments.
-func (f *facts) judgeSchema(s *Step, d definition) {
+// judgeSchemas tells what is wrong with the schemas of tools' arguments.
+func (f *facts) judgeSchemas(s *Step, tools []definition) {
 	const fix = `give each tool an inputSchema that is a valid JSON Schema with "type": "object" at its top: the APIs ` +
 		"of models refuse a request with another"
-	name := f.quote(d.name)
-	if len(s.Findings) > 10*named { // enough
-		return
+	var missing, other, invalid []string
+	why := ""
+	for _, d := range tools {
+		switch err := client.CheckSchema(d.schema); {
+		case d.schema == nil:
+			missing = append(missing, d.name)
+		case !ofObject(d.schema):
+			other = append(other, d.name)
+		case err != nil:
+			if invalid = append(invalid, d.name); why == "" {
+				why = f.quote(err.Error())
+			}
+		}
 	}
-	if d.schema == nil {
-		s.find(Broken, "schema-missing", "the tool "+name+" has no inputSchema", fix)
-		return
+	if missing != nil {
+		s.find(Broken, "schema-missing", "tools without an inputSchema: "+f.names(missing), fix)
 	}
+	if other != nil {
+		s.find(Broken, "schema-no-object", "tools whose inputSchema is not one of an object: "+f.names(other), fix)
+	}
+	if invalid != nil {
+		s.find(Broken, "schema-invalid", "tools whose inputSchema is not valid: "+f.names(invalid)+"; the first: "+why, fix)
+	}
+}
+
+// ofObject reports whether a schema says that it is one of an object.
+func ofObject(schema []byte) bool {
 	kind := ""
-	err := jsonscan.Members(d.schema, func(member, value []byte) error {
+	err := jsonscan.Members(schema, func(member, value []byte) error {
 		if string(member) == "type" {
 			kind = string(value)
 		}
 		return nil
 	})
-	if err != nil || kind != `"object"` {
-		s.find(Broken, "schema-no-object", "the inputSchema of "+name+" is not one of an object", fix)
-		return
-	}
-	if err := client.CheckSchema(d.schema); err != nil {
-		s.find(Broken, "schema-invalid", "the inputSchema of "+name+" is not valid: "+f.quote(err.Error()), fix)
-	}
+	return err == nil && kind == `"object"`
 }
 
 // names shows the first of several names.

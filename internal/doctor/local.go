@@ -263,9 +263,13 @@ func hint(stderr string, code int) string {
 
 // silence tells of a program that never answered.
 func (f *facts) silence(s *Step) {
-	last := f.record.last()
+	var said string
+	for _, l := range f.record.all() { // the newest may not have come to it
+		if len(l.stderr) > 0 {
+			said = strings.Join(l.stderr, "\n")
+		}
+	}
 	text := "the server runs, and answered nothing within " + duration(f.took)
-	said := strings.Join(last.stderr, "\n")
 	words := strings.ToLower(said)
 	switch {
 	case strings.Contains(words, "http://") || strings.Contains(words, "listening") || strings.Contains(words, " port "):

@@ -84,7 +84,10 @@ func (f *facts) probe(s *Step) {
 	case len(lines) > 1:
 		s.find(Warning, "probe-upset", "it had to be started anew after server/discover, a request that it does not "+
 			"know", fix)
-	case !f.probes[0].answered || len(f.opens) > 0 && f.probes[0].ended.After(f.opens[0].sent):
+	case len(f.opens) > 0 && f.probes[0].answered && f.probes[0].ended.After(f.opens[0].sent):
+		s.find(Note, "start-slow", "its first answer came "+duration(f.probes[0].took())+" after it was asked",
+			"have it start faster if that is so each time; a package runner that downloads is slow only once")
+	case !f.probes[0].answered:
 		s.find(Warning, "probe-silent", "it does not answer server/discover, a request that it does not know: each first "+
 			"connect waits for that", fix)
 	}
