@@ -29,6 +29,21 @@ func examine(t *testing.T, s config.Server, changes ...func(*doctor.Options)) *d
 	return doctor.Examine(t.Context(), s, o)
 }
 
+// healthySoon examines a server, up to three times as the machine may be busy, until it is found to be healthy in under
+// 3 s; nil if it never is.
+func healthySoon(t *testing.T, s config.Server) *doctor.Report {
+	t.Helper()
+	for range 3 {
+		start := time.Now()
+		r := examine(t, s)
+		if r.Verdict == doctor.OK && time.Since(start) < 3*time.Second {
+			return r
+		}
+		t.Logf("after %v\n%s", time.Since(start), text(r))
+	}
+	return nil
+}
+
 // impatient is for servers that never answer.
 func impatient(o *doctor.Options) {
 	o.Connect.ConnectTimeout, o.Connect.ProbeTimeout = 5*time.Second, 1500*time.Millisecond
@@ -165,10 +180,10 @@ func TestAHealthyProgramIsHealthyInNoTime(t *testing.T) {
 		name := strings.Join(row[:], " ")
 		s := fake(row[0])
 		s.Protocol = row[1]
-		start := time.Now()
-		r := examine(t, s)
-		if r.Verdict != doctor.OK || time.Since(start) > 3*time.Second {
-			t.Errorf("%s: after %v\n%s", name, time.Since(start), text(r))
+		r := healthySoon(t, s)
+		if r == nil {
+			t.Errorf("%s is not healthy within 3 s", name)
+			continue
 		}
 		if slices.ContainsFunc(r.Steps, func(s *doctor.Step) bool { return s.Name == doctor.Tools && s.Verdict != doctor.OK }) {
 			t.Error(text(r))
