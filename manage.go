@@ -34,10 +34,11 @@ func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 	if cache == "" {
 		cache = "none"
 	}
+	all := &taps{all: map[string]*trace.Tap{}}
 	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
 		one := Options{
 			Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth,
-			Trace: o.Trace, TraceMax: o.TraceMax, Telemetry: o.Telemetry,
+			Trace: o.Trace, TraceMax: o.TraceMax, Telemetry: o.Telemetry, taps: all,
 		}
 		if f := o.OnStderr; f != nil {
 			one.OnStderr = func(line []byte) { f(s.Name, line) }

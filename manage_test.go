@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"mcpwire/jsonrpc"
 	"mcpwire/manager"
 	"mcpwire/mcp"
+	"mcpwire/trace"
 	"mcpwire/transport/transporttest"
 )
 
@@ -131,6 +133,39 @@ func TestACallThatCouldNotBeDialledIsSentAgainAndRunsOnce(t *testing.T) {
 	t.Cleanup(func() { _ = web.Close() })
 	if n := server.runs.Load(); err != nil || n != 1 {
 		t.Errorf("it ran %d times: %v", n, err)
+	}
+}
+
+func TestTheLinesOfAServerThatIsConnectedAnewAreCountedOn(t *testing.T) {
+	transporttest.CheckLeaks(t)
+	web := httptest.NewServer(&counter{})
+	t.Cleanup(web.Close)
+	var mu sync.Mutex
+	var lines []int
+	m := counted(t, web.URL, mcpwire.ManageOptions{Trace: func(e *trace.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == trace.Opening {
+			lines = append(lines, e.Line)
+		}
+	}})
+	for range 2 {
+		if err := m.Reconnect("counter"); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Settle(t.Context(), "counter"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for i, line := range lines {
+		if line != i+1 {
+			t.Fatalf("the lines are %v", lines)
+		}
+	}
+	if len(lines) < 3 {
+		t.Errorf("there are only the lines %v", lines)
 	}
 }
 

@@ -46,6 +46,8 @@ type Options struct {
 	// Telemetry follows the connections to the server, unless Tracer does: what telemetry.New returns, which makes spans
 	// and metrics (nil: nothing does).
 	Telemetry Telemetry
+
+	taps *taps // nil: each client has its own
 }
 
 // Telemetry follows the connections to servers. That of package telemetry is not named here, so that programs without

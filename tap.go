@@ -1,6 +1,8 @@
 package mcpwire
 
 import (
+	"sync"
+
 	"mcpwire/trace"
 	"mcpwire/transport"
 	"mcpwire/transport/stdio"
@@ -11,7 +13,28 @@ func (o Options) tap(server string) *trace.Tap {
 	if o.Trace == nil {
 		return nil
 	}
-	return trace.New(trace.Options{Server: server, Sink: o.Trace, MaxMessage: o.TraceMax})
+	return o.taps.of(trace.Options{Server: server, Sink: o.Trace, MaxMessage: o.TraceMax})
+}
+
+// taps are those of a manager's servers: one for each name, so that the lines of a server that is connected anew are
+// told apart. Nil makes a new one each time.
+type taps struct {
+	mu  sync.Mutex
+	all map[string]*trace.Tap
+}
+
+func (t *taps) of(o trace.Options) *trace.Tap {
+	if t == nil {
+		return trace.New(o)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tap := t.all[o.Server]
+	if tap == nil {
+		tap = trace.New(o)
+		t.all[o.Server] = tap
+	}
+	return tap
 }
 
 // tapped puts the tap, if there is one, around a transport.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -164,5 +165,27 @@ func TestTheTableOfServersIsDrawnInPlace(t *testing.T) {
 	last, _, _ := strings.Cut(frames[len(frames)-1], "⠋ shutting down") // which a slow machine shows
 	if strings.Count(last, " ready ") != 2 || strings.Contains(last, "\x1b") || strings.Contains(last, "connecting") {
 		t.Errorf("the last drawing is %q", last)
+	}
+}
+
+func TestATraceFitsTheTerminalAndSendsItNoControlSequences(t *testing.T) {
+	t.Parallel()
+	const file = `{"time":"2026-07-28T12:00:00Z","server":"s\u001b[2J","event":"stderr","text":"\u001b]0;title\u0007x\u009b31m"}
+{"time":"2026-07-28T12:00:00Z","server":"s","event":"sent","message":{"jsonrpc":"2.0","id":"\u001b[5mC15m","method":"a\u001b[1m"}}
+{"time":"2026-07-28T12:00:01Z","server":"s","event":"noise","text":"\u001b[8mLONG"}
+`
+	for _, view := range [][]string{nil, {"--messages"}, {"--messages", "-v"}, {"--errors"}, {"--calls"}, {"--waterfall"}} {
+		cmd, folder := command(t, append([]string{"trace", "t.jsonl"}, view...)...)
+		write(t, filepath.Join(folder, "t.jsonl"), strings.NewReplacer("LONG", strings.Repeat("long ", 100), "C1", "\u009b").Replace(file))
+		code, shown := onScreen(t, cmd).ends()
+		plain := strings.NewReplacer("\x1b[1m", "", "\x1b[31m", "", "\x1b[m", "").Replace(shown)
+		if code != 0 || strings.ContainsAny(plain, "\x1b\a\u009b") {
+			t.Errorf("%q: exit code %d, and it shows %q", view, code, plain)
+		}
+		for line := range strings.Lines(plain) {
+			if len(view) < 2 && utf8.RuneCountInString(line) > 81 && !strings.Contains(line, "METHOD") {
+				t.Errorf("%q: a line is too long: %q", view, line)
+			}
+		}
 	}
 }
