@@ -28,7 +28,7 @@ func (a *agent) total(ctx context.Context, x, y float64) (string, error) {
 //
 //	mcpwire call add a=2 b=40 -- mcpwire record -o testdata/add.jsonl -- mcpwire demo-server
 func Example() {
-	TestAgent := func(t *testing.T) {
+	TestAgent := func(t *testing.T) { //nolint:thelper // it is a test
 		a := &agent{server: mcpwiretest.Replay(t, "testdata/add.jsonl", mcpwiretest.Strict())}
 		got, err := a.total(t.Context(), 2, 40)
 		if err != nil || got != `{"sum":42}` {

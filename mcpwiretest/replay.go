@@ -48,8 +48,8 @@ func Client(o client.Options) Option { return func(s *settings) { s.client = o }
 func Lenient() Option { return func(s *settings) { s.quiet = true } }
 
 // Replay returns a client that is connected to a server which answers from a recording. The connection is closed at the
-// end of the test. The test fails at once if the file is no recording or does not hold the client's handshake, and fails
-// when something is asked that was not recorded, with a text that tells the nearest request that was.
+// end of the test. The test fails at once if the file is no recording or does not hold the client's handshake, and it
+// fails when something is asked that was not recorded, with a text that tells the nearest request that was.
 func Replay(t testing.TB, file string, options ...Option) *client.Client {
 	t.Helper()
 	s := read(options)
@@ -57,7 +57,7 @@ func Replay(t testing.TB, file string, options ...Option) *client.Client {
 	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) }) //nolint:usetesting // that of the test is done by then
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
 	return c
 }
 

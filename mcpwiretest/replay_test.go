@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestTheSameOverHTTP(t *testing.T) {
 	if got, err := add(t, c, 2, 40); err != nil || got != `{"sum":42}` {
 		t.Errorf("got %s, error %v", got, err)
 	}
-	if err := c.Close(context.Background()); err != nil { //nolint:usetesting // a whole shutdown
+	if err := c.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
 }
@@ -80,8 +81,8 @@ func (f *failing) Error(args ...any)                 { f.said = append(f.said, f
 func (f *failing) Errorf(format string, args ...any) { f.Error(fmt.Sprintf(format, args...)) }
 
 func (f *failing) end() {
-	for i := len(f.ends) - 1; i >= 0; i-- {
-		f.ends[i]()
+	for _, end := range slices.Backward(f.ends) {
+		end()
 	}
 }
 
