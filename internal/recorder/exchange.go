@@ -40,6 +40,9 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		request = request.Clone(request.Context())
 		request.Body = body
+		if err := repeatable(request); err != nil {
+			return nil, err
+		}
 	}
 	response, err := w.target.Through.RoundTrip(request)
 	took := time.Since(x.start)
@@ -70,6 +73,24 @@ func (w *web) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	return response, nil
 }
+
+// repeatable reads the body of a request, unless it is large, so that a login can send it again with a newer token.
+func repeatable(r *http.Request) error {
+	if r.ContentLength <= 0 || r.ContentLength > repeatedBytes {
+		return nil
+	}
+	body, err := io.ReadAll(r.Body)
+	_ = r.Body.Close() // it has been read
+	if err != nil {
+		return err
+	}
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, err = r.GetBody()
+	return err
+}
+
+// repeatedBytes is up to which size a request can be sent again.
+const repeatedBytes = 1 << 20
 
 // parser returns what reads the answer.
 func (x *exchange) parser(stream, zipped bool) parser {
