@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	jsonv2 "github.com/go-json-experiment/json"
 
+	"mcpwire/internal/cli"
 	"mcpwire/jsonrpc"
 )
 
@@ -123,6 +125,8 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"servers", "-o", "json"}, false},
 		{[]string{"tools"}, true},
 		{[]string{"config"}, false},
+		{[]string{"doctor", "pipe"}, false},
+		{[]string{"doctor", "web", "-o", "json"}, false},
 		{[]string{"auth", "status"}, false},
 	} {
 		t.Run(strings.Join(row.args[:min(len(row.args), 3)], " "), func(t *testing.T) {
@@ -143,6 +147,56 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What is made of a trace, and a recording, keep quiet too.
+func TestNoFileThatIsKeptHasASecret(t *testing.T) {
+	server, err := exec.LookPath("telltale")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	for _, name := range userFolders {
+		t.Setenv(name, filepath.Join(folder, name))
+	}
+	t.Setenv("SCRIPT_SECRET", planted)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	entry := fmt.Sprintf(`{"mcpServers": {"pipe": {"command": %q, "env": {"API_KEY": "${SCRIPT_SECRET}"}}}}`, server)
+	if err := os.WriteFile(in("mcp.json"), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program(t, "call", "pipe", "tell", "token="+planted, "--config", in("mcp.json"), "--trace", in("t.jsonl"))
+	var views []string
+	for _, view := range [][]string{{}, {"--calls"}, {"--messages", "-v"}, {"--errors"}, {"--waterfall"}} {
+		code, stdout, stderr := program(t, append([]string{"trace", in("t.jsonl")}, view...)...)
+		if code != 0 || stdout == "" {
+			t.Fatalf("trace %v: exit code %d, %q", view, code, stderr)
+		}
+		views = append(views, stdout)
+	}
+	clean(t, "a view of a trace", strings.Join(views, "\n"))
+	if code, _, stderr := program(t, "trace", in("t.jsonl"), "--html", in("t.html")); code != 0 {
+		t.Fatalf("trace --html: exit code %d, %q", code, stderr)
+	}
+	host := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tell","arguments":` +
+		`{"token":"` + planted + `"}}}` + "\n")
+	var out, errs bytes.Buffer
+	args := []string{"record", "-o", in("r.jsonl"), "--config", in("mcp.json"), "pipe"}
+	if code := cli.Main(t.Context(), args, host, &out, &errs); code != 0 || !strings.Contains(out.String(), "isError") {
+		t.Fatalf("record: exit code %d, %q, %q", code, out.String(), errs.String())
+	}
+	for _, name := range []string{"t.jsonl", "t.html", "r.jsonl"} {
+		text, err := os.ReadFile(in(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "tools/call") {
+			t.Errorf("%s does not have the call", name)
+		}
+		clean(t, name, string(text))
+	}
+	_, _, stderr := program(t, "replay", in("r.jsonl"))
+	clean(t, "replay", stderr)
 }
 
 // clean checks that a text has no secret, however it is escaped.
