@@ -15,7 +15,8 @@ func TestEveryMemberAndEventIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := []string{
-		string(trace.Opening), string(trace.Opened), string(trace.Sent), string(trace.Received), string(trace.Noise),
+		string(trace.Opening), string(trace.Started), string(trace.Opened), string(trace.Sent), string(trace.Received),
+		string(trace.Noise),
 		string(trace.Oversize), string(trace.Stderr), string(trace.HTTP), string(trace.Failed), string(trace.Stream),
 		string(trace.Fault), string(trace.Exited), string(trace.Closing), string(trace.Closed),
 	}

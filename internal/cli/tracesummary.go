@@ -91,7 +91,7 @@ func lifeText(t *tracing.Tally) string {
 		words = append(words, "not closed when the trace ends")
 	}
 	if x := t.Exit; x != nil && !strings.Contains(t.End, "exit status") {
-		words = append(words, exitText(x.Code, x.Signal, x.After))
+		words = append(words, exitText(*x))
 	}
 	return strings.Join(words, ", ")
 }

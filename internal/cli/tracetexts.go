@@ -87,7 +87,7 @@ func eventText(i *tracing.Item) string {
 		}
 	}
 	if x := i.Exit; x != nil {
-		add("%s", exitText(x.Code, x.Signal, x.After))
+		add("%s", exitText(tracing.Exit(*x)))
 	}
 	if i.Took != 0 {
 		add("after %s", shortMS(i.Took))
@@ -107,18 +107,21 @@ func eventText(i *tracing.Item) string {
 	return strings.Join(append(words, i.Text), " ")
 }
 
-func exitText(code int, signal, after string) string {
-	text := "exit status " + strconv.Itoa(code)
-	if signal != "" {
-		text = "ended by " + signal
+func exitText(x tracing.Exit) string {
+	text := "exit status " + strconv.Itoa(x.Code)
+	if x.Signal != "" {
+		text = "ended by " + x.Signal
 	}
-	switch after {
+	switch x.After {
 	case "eof":
 		text += ", after its input was closed"
 	case "term":
 		text += ", after it was asked to end"
 	case "kill":
 		text += ", after it was killed"
+	}
+	if x.Left {
+		text += ", and left others running"
 	}
 	return text
 }

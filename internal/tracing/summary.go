@@ -52,6 +52,7 @@ type Exit struct {
 	Code   int    `json:"code"`
 	Signal string `json:"signal"`
 	After  string `json:"after"`
+	Left   bool   `json:"left"`
 }
 
 // Traffic is what went in one direction.
@@ -264,7 +265,8 @@ func (t *Tally) finish() {
 		t.Opened = &took
 	}
 	if x := l.Exit; x != nil {
-		t.Exit = &Exit{x.Code, x.Signal, x.After}
+		e := Exit(*x)
+		t.Exit = &e
 	}
 	slices.SortStableFunc(t.Methods, func(a, b *Method) int {
 		if a.Out != b.Out {
