@@ -80,7 +80,7 @@ func (e *events) event(r *Recorder, at time.Time) {
 	e.kind, e.data, e.dataSize, e.fields, e.skip = "", nil, 0, 0, false
 }
 
-func (e *events) gap() { e.line, e.size, e.skip = nil, 0, true }
+func (e *events) gap(int) { e.line, e.size, e.skip = nil, 0, true }
 
 // end takes an event whose blank line is missing: clients may too.
 func (e *events) end(r *Recorder, at time.Time) {

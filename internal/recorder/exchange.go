@@ -318,7 +318,7 @@ func (w *whole) take(r *Recorder, _ time.Time, chunk []byte) {
 	w.text = append(w.text, chunk[:min(len(chunk), max(0, r.options.MaxMessage+1-len(w.text)))]...)
 }
 
-func (w *whole) gap() { w.hole = true }
+func (w *whole) gap(int) { w.hole = true }
 
 func (w *whole) end(r *Recorder, at time.Time) {
 	if w.hole {

@@ -3,6 +3,7 @@
 package recorder
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,15 +56,16 @@ type entry struct {
 	to    parser
 	chunk []byte
 	end   bool // of what goes to the parser
-	gap   bool // something is missing here
+	gap   int  // how many bytes are missing here; negative: among them is an end of line
 	event *trace.Event
 	then  func(at time.Time)
 }
 
-// A parser makes events of the bytes of one direction. It is used by the recorder's goroutine alone.
+// A parser makes events of the bytes of one direction. It is used by the recorder's goroutine alone. gap is told how many
+// bytes are missing, as an entry has it.
 type parser interface {
 	take(r *Recorder, at time.Time, chunk []byte)
-	gap()
+	gap(missing int)
 	end(r *Recorder, at time.Time)
 }
 
@@ -97,7 +99,11 @@ func (r *Recorder) put(e entry) {
 		return
 	}
 	if r.bytes+len(e.chunk) > queueBytes {
-		e.chunk, e.gap = nil, true
+		e.gap = len(e.chunk)
+		if bytes.IndexByte(e.chunk, '\n') >= 0 {
+			e.gap = -e.gap
+		}
+		e.chunk = nil
 	}
 	r.queue = append(r.queue, e)
 	r.bytes += len(e.chunk)
@@ -151,9 +157,9 @@ func (r *Recorder) handle(e entry) {
 		r.add(e.at, e.event)
 	case e.then != nil:
 		e.then(e.at)
-	case e.gap:
+	case e.gap != 0:
 		r.report(errors.New("what it is written to was too slow: some messages are missing"))
-		e.to.gap()
+		e.to.gap(e.gap)
 	case e.end:
 		e.to.end(r, e.at)
 	default:
