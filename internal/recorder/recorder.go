@@ -61,8 +61,8 @@ type entry struct {
 	then  func(at time.Time)
 }
 
-// A parser makes events of the bytes of one direction. It is used by the recorder's goroutine alone. gap is told how many
-// bytes are missing, as an entry has it.
+// A parser makes events of the bytes of one direction. It is used by the recorder's goroutine alone. gap is told how
+// many bytes are missing, as an entry has it.
 type parser interface {
 	take(r *Recorder, at time.Time, chunk []byte)
 	gap(missing int)
