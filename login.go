@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/auth"
 
@@ -123,13 +124,17 @@ func (w *web) logins(o Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := auth.New(options); err != nil {
+	first, err := auth.New(options)
+	if err != nil {
 		return nil //nolint:nilerr // the carrier says more about such an address
 	}
 	w.asks = options.Authorizer != nil
+	var taken atomic.Bool
 	w.wrap = func(base http.RoundTripper) http.RoundTripper {
-		c, _ := auth.New(options) // it did not fail before; each connection has its own, which ends with it
-		return c.Wrap(base)
+		if taken.Swap(true) {
+			return first.Another().Wrap(base) // each connection has its own, which ends with it
+		}
+		return first.Wrap(base)
 	}
 	return nil
 }

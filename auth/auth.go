@@ -72,10 +72,11 @@ type Options struct {
 
 // A Client keeps the login of one server. Its methods may be called from several goroutines at once. It must be closed.
 type Client struct {
-	o        Options
+	o        *Options // not changed
 	endpoint *url.URL
 	key      string
-	makeWeb  func() error // makes web, once
+	making   sync.Once // of web
+	unmade   error     // why there is none
 	web      *web
 	made     atomic.Bool // web is there
 
@@ -114,15 +115,26 @@ func New(o Options) (*Client, error) {
 	if o.Command == "" {
 		o.Command = "mcpwire login " + quoted(o.Server)
 	}
-	c := &Client{o: o, endpoint: endpoint, key: Key(o.Server, endpoint)}
+	return fresh(&o, endpoint, Key(o.Server, endpoint)), nil
+}
+
+// Another returns a client of the same server, for another connection.
+func (c *Client) Another() *Client { return fresh(c.o, c.endpoint, c.key) }
+
+func fresh(o *Options, endpoint *url.URL, key string) *Client {
+	c := &Client{o: o, endpoint: endpoint, key: key}
 	c.ctx, c.end = context.WithCancel(context.Background())
-	c.makeWeb = sync.OnceValue(func() (err error) {
-		if c.web, err = newWeb(c.ctx, o, endpoint, c.secrets); err == nil {
+	return c
+}
+
+// makeWeb makes web, unless it is there.
+func (c *Client) makeWeb() error {
+	c.making.Do(func() {
+		if c.web, c.unmade = newWeb(c.ctx, c.o, c.endpoint, c.secrets); c.unmade == nil {
 			c.made.Store(true)
 		}
-		return err
 	})
-	return c, nil
+	return c.unmade
 }
 
 // Close ends what runs in the background, and waits for it.

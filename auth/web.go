@@ -30,7 +30,7 @@ type web struct {
 	endpoint *httpwire.Endpoint
 }
 
-func newWeb(ctx context.Context, o Options, endpoint *url.URL, secrets func() []string) (*web, error) {
+func newWeb(ctx context.Context, o *Options, endpoint *url.URL, secrets func() []string) (*web, error) {
 	r := newRules(ctx, endpoint, o.AllowPrivateNetworks)
 	plain := *endpoint
 	plain.User = nil // nobody else's business

@@ -58,7 +58,7 @@ func (c *conn) begin(ctx context.Context, call *transport.Call, what string) *ex
 
 // exchange returns one that has not begun: one that is used again, unless somebody looks for the caller's values.
 func (c *conn) exchange(ctx context.Context) *exchange {
-	o := &c.options
+	o := c.options
 	looked := o.Wrap != nil && !o.Discreet || o.ShowCalls || o.OnTrace != nil ||
 		httptrace.ContextClientTrace(ctx) != nil
 	if !looked {

@@ -55,13 +55,14 @@ func New(o Options) transport.Transport {
 	if o.MaxMessage == 0 {
 		o.MaxMessage = DefaultMaxMessage
 	}
-	return opener(o)
+	return opener{&o}
 }
 
-type opener Options
+type opener struct{ options *Options }
 
 // Open implements transport.Transport. It fails for a URL that is not valid, and does no handshake.
-func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn, error) {
+func (t opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn, error) {
+	o := t.options
 	fail := func(err error) error {
 		return &transport.Error{Op: "open", Server: o.Name, Delivery: transport.NotDelivered, Err: err}
 	}
@@ -77,7 +78,7 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 		return nil, fail(err)
 	}
 	c := &conn{
-		options:  Options(o),
+		options:  o,
 		endpoint: endpoint,
 		receiver: r,
 		notes:    httpwire.NewNotes(),
@@ -94,7 +95,7 @@ func (o opener) Open(ctx context.Context, r transport.Receiver) (transport.Conn,
 
 // conn is one connection: an HTTP session where the server opens one.
 type conn struct {
-	options  Options
+	options  *Options // shared, and not changed
 	endpoint *httpwire.Endpoint
 	receiver transport.Receiver
 	session  session
