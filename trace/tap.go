@@ -30,9 +30,13 @@ type Sink func(e *Event)
 
 // Options configure a Tap.
 type Options struct {
-	Server     string // the server's name
-	Sink       Sink
-	MaxMessage int // above it only a message's beginning is recorded, as Text; in bytes; 0: 1 MiB; negative: no limit
+	Server string // the server's name
+	Sink   Sink
+	// Known masks what is known as secret where no line knows it (nil: nothing is).
+	Known func(string) string
+	// MaxMessage is above which size only a message's beginning is recorded, as Text; in bytes (0: 1 MiB; negative: no
+	// limit).
+	MaxMessage int
 }
 
 // A Tap listens to the lines of one server.
@@ -113,7 +117,7 @@ func (t *Tap) newest() *line {
 	if l := t.current.Load(); l != nil {
 		return l
 	}
-	return &line{tap: t, open: true}
+	return &line{tap: t, open: true, mask: t.options.Known}
 }
 
 // Started is told which file was started as the server's process.

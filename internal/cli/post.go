@@ -62,8 +62,7 @@ func (p *post) run(cmd *cobra.Command, words []string) error {
 	if p.verbose {
 		caller.OnTrace = func(x oneshot.Trace) { p.console.line(exchangeText(x)) }
 	}
-	host, _ := hostOf(words[0])
-	answered := p.tracedPost(&caller, host, words[1], params)
+	answered := p.tracedPost(&caller, words[0], words[1], params)
 	return p.send(cmd.Context(), caller, words[0], words[1], params, answered)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,11 +128,27 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"config"}, false},
 		{[]string{"doctor", "pipe"}, false},
 		{[]string{"doctor", "web", "-o", "json"}, false},
+		{[]string{"login", "web", "--no-browser"}, false},
+		{[]string{"logout", "web"}, false},
+		{[]string{"post", web.URL + "/mcp?api_key=" + planted, "tools/list", "--header", "X-Api-Key: key " + planted}, true},
+		{[]string{"post", web.URL + "/mcp", "missing", "--header", "Authorization: Bearer " + bearer}, true},
+		{[]string{"add", "more", "--env", "API_KEY=" + planted, "--", server}, false},
+		{[]string{"add", "web2", web.URL + "/mcp?token=" + planted, "--header", "X-Api-Key: " + planted}, false},
+		{[]string{"disable", "more"}, false},
+		{[]string{"enable", "more"}, false},
+		{[]string{"remove", "more"}, false},
 		{[]string{"auth", "status"}, false},
 	} {
 		t.Run(strings.Join(row.args[:min(len(row.args), 3)], " "), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
-			args := append(append([]string{}, row.args...), "--config", file, "--verbose", "--trace", path)
+			flags := []string{"--trace", path}
+			if !slices.Contains([]string{"post", "add", "disable", "enable", "remove"}, row.args[0]) {
+				flags = append(flags, "--config", file, "--verbose")
+			}
+			args := append(slices.Clone(row.args), flags...)
+			if dash := slices.Index(row.args, "--"); dash >= 0 {
+				args = slices.Insert(slices.Clone(row.args), dash, flags...)
+			}
 			code, stdout, stderr := program(t, args...)
 			if code == 2 && row.args[len(row.args)-1] != "missing" {
 				t.Fatalf("exit code 2: %s", stderr)

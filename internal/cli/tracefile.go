@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mcpwire/internal/httpwire"
 	"mcpwire/jsonrpc"
 	"mcpwire/oneshot"
 	"mcpwire/trace"
@@ -60,11 +61,15 @@ func (a *app) endTrace() {
 }
 
 // tracedPost has a request that stands alone traced, if there is a file. It returns what is to be told of the answer.
-func (a *app) tracedPost(caller *oneshot.Caller, server, method string, params []byte) (answered func([]byte)) {
+func (a *app) tracedPost(
+	caller *oneshot.Caller, url, method string, params []byte,
+) (answered func([]byte)) {
 	if a.trace.writer == nil {
 		return func([]byte) {}
 	}
-	tap := trace.New(trace.Options{Server: server, Sink: a.trace.sink()})
+	server, _ := hostOf(url)
+	known := httpwire.Knowing(httpwire.Options{URL: url, Headers: caller.Headers})
+	tap := trace.New(trace.Options{Server: server, Sink: a.trace.sink(), Known: known.Mask})
 	shown := caller.OnTrace
 	caller.OnTrace = func(x oneshot.Trace) {
 		tap.HTTP(0, trace.HTTPFacts{Method: x.Method, URL: x.URL, Status: x.Status}, x.Took, x.Err)
