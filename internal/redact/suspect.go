@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -37,71 +38,73 @@ func secretMember(name string) bool {
 // suspicious reports whether a text may have something that Tokens masks.
 func suspicious[T string | []byte](text T) bool {
 	m := marked()
-	state := uint16(0)
-	for i := range len(text) {
-		if state = m.next[state][text[i]]; m.found[state] {
-			return true
+	for i := range len(text) - 1 {
+		pairs := m.first[text[i]] & m.second[text[i+1]]
+		for ; pairs != 0; pairs &= pairs - 1 {
+			if begins(text[i:], m.words[bits.TrailingZeros64(pairs)]) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// A matcher finds any of a number of words, in one pass (Aho and Corasick).
+// A matcher finds any of a number of words, in any case of ASCII. Where no word begins, the first two letters tell.
 type matcher struct {
-	next  [][256]uint16
-	found []bool
+	first, second [256]uint64  // a bit for each pair of first letters
+	words         [64][]string // those that begin with the pair
 }
 
 var marked = sync.OnceValue(func() *matcher { return newMatcher(marks) })
 
 func newMatcher(words []string) *matcher {
 	m := &matcher{}
-	m.add()
+	pairs := map[string]int{}
 	for _, word := range words {
-		at := uint16(0)
-		for _, c := range []byte(word) {
-			if m.next[at][c] == 0 {
-				m.next[at][c] = m.add()
-			}
-			at = m.next[at][c]
+		n, ok := pairs[word[:2]]
+		if !ok {
+			n = len(pairs) % len(m.words)
+			pairs[word[:2]] = n
 		}
-		m.found[at] = true
-	}
-	m.complete()
-	for state := range m.next {
-		for c := 'a'; c <= 'z'; c++ {
-			m.next[state][c-'a'+'A'] = m.next[state][c]
+		m.words[n] = append(m.words[n], word)
+		for _, c := range cases(word[0]) {
+			m.first[c] |= 1 << n
+		}
+		for _, c := range cases(word[1]) {
+			m.second[c] |= 1 << n
 		}
 	}
 	return m
 }
 
-func (m *matcher) add() uint16 {
-	m.next, m.found = append(m.next, [256]uint16{}), append(m.found, false)
-	return uint16(len(m.next) - 1) //nolint:gosec // the words have some hundred letters
+// cases returns a letter in both cases.
+func cases(c byte) []byte {
+	if c >= 'a' && c <= 'z' {
+		return []byte{c, c - 'a' + 'A'}
+	}
+	return []byte{c}
 }
 
-// complete has each state go on, where no word does, as the longest word does whose beginning was read last.
-func (m *matcher) complete() {
-	fallback := make([]uint16, len(m.next))
-	var queue []uint16
-	for _, to := range m.next[0] {
-		if to != 0 {
-			queue = append(queue, to)
+// begins reports whether a text begins with one of the words.
+func begins[T string | []byte](text T, words []string) bool {
+	for _, word := range words {
+		if len(text) >= len(word) && equalFold(text[:len(word)], word) {
+			return true
 		}
 	}
-	for len(queue) > 0 {
-		state := queue[0]
-		queue = queue[1:]
-		back := fallback[state]
-		m.found[state] = m.found[state] || m.found[back]
-		for c, to := range m.next[state] {
-			if to == 0 {
-				m.next[state][c] = m.next[back][c]
-				continue
-			}
-			fallback[to] = m.next[back][c]
-			queue = append(queue, to)
+	return false
+}
+
+// equalFold reports whether a text is a word in lower case, in any case of ASCII.
+func equalFold[T string | []byte](text T, word string) bool {
+	for i := range len(word) {
+		c := text[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
 		}
 	}
+	return true
 }
