@@ -1,12 +1,6 @@
 package redact
 
-import (
-	"bytes"
-	"errors"
-	"io"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "bytes"
 
 // Message returns a JSON text for a record of what went over a wire: without what known masks in its strings, however
 // they are escaped, without what has the shape of a token, as Tokens finds it, and without the strings whose members'
@@ -27,52 +21,14 @@ func Message(text []byte, known func(string) string) []byte {
 	if known == nil {
 		known = func(s string) string { return s }
 	}
-	masked, ok := maskMembers(text, known)
+	masked, ok := maskStrings(text, func(said, under string) string {
+		if said != "" && secretMember(under) {
+			return Mask
+		}
+		return hideTokens(known(said))
+	})
 	if !ok {
 		return []byte(Tokens(known(string(text))))
 	}
 	return masked
-}
-
-// maskMembers walks a JSON text; false if it can't be read to the end.
-func maskMembers(text []byte, known func(string) string) ([]byte, bool) {
-	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-	in := jsontext.NewDecoder(bytes.NewReader(text), lenient...)
-	var out bytes.Buffer
-	to := jsontext.NewEncoder(&out, lenient...)
-	changed, secret := false, false // secret: the value behind a name is
-	for {
-		token, err := in.ReadToken()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, false
-		}
-		if token.Kind() == '"' {
-			said := token.String()
-			kind, n := in.StackIndex(in.StackDepth())
-			named := kind == '{' && n%2 == 1
-			masked := known(said)
-			switch {
-			case secret && said != "":
-				masked = Mask
-			case !named && suspicious(masked):
-				masked = hideTokens(masked)
-			}
-			if masked != said {
-				changed, token = true, jsontext.String(masked)
-			}
-			secret = named && secretMember(said)
-		} else {
-			secret = false
-		}
-		if err := to.WriteToken(token); err != nil {
-			return nil, false
-		}
-	}
-	if !changed {
-		return text, true
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), true // which the encoder writes behind each text
 }

@@ -15,7 +15,7 @@ func TestAMessageIsRecordedWithoutSecrets(t *testing.T) {
 		{`{"text":"it is hunter2!, they say"}`, `{"text":"it is ***, they say"}`},
 		{`{"text":"it is hunter2\u0021"}`, `{"text":"it is ***"}`},
 		{`{"text":"with \"quotes\""}`, `{"text":"***"}`},
-		{`{"hunter2!":1}`, `{"***":1}`},
+		{`{"hunter2!":1,"sk-` + token + `":2}`, `{"***":1,"***":2}`},
 		{`{"password":"a","n":1}`, `{"password":"***","n":1}`},
 		{`{"Api_Key":"a","apiKey":"b","api-key":"c"}`, `{"Api_Key":"***","apiKey":"***","api-key":"***"}`},
 		{`{"properties":{"password":{"type":"string"}},"required":["password"]}`, ``},
