@@ -46,6 +46,11 @@ func Call(
 // id is that of every request: there is one on a stream of its own.
 var id = jsonrpc.IntID(1)
 
+// Message returns the request that Call posts.
+func Message(method string, params json.RawMessage) []byte {
+	return jsonrpc.AppendRequest(nil, id, method, params)
+}
+
 // Call posts one request and returns the envelope that answers it, as it came: {"jsonrpc":"2.0","id":1,...}. An
 // envelope with a JSON-RPC error is no error of Call, whatever the HTTP status. The answer may be JSON or the first
 // message on a stream of events that answers the request, after which the stream is closed; an error with a null id
@@ -81,7 +86,7 @@ func (c Caller) call(
 	}
 	defer p.close()
 	start := time.Now()
-	resp, delivery, err := p.post(ctx, jsonrpc.AppendRequest(nil, id, method, params))
+	resp, delivery, err := p.post(ctx, Message(method, params))
 	c.trace(url, start, resp, err)
 	if err != nil {
 		return nil, delivery, err

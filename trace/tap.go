@@ -3,7 +3,6 @@ package trace
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -109,8 +108,15 @@ func (t *Tap) HTTP(exchange int, x HTTPFacts, took time.Duration, err error) {
 	t.newest().tell(e)
 }
 
-// Alone is told of a message, Sent or Received, that a line carries which has no Transport.
-func (t *Tap) Alone(kind Kind, message []byte) { t.newest().tell(Event{Kind: kind, Message: message}) }
+// Alone is told of a message, Sent or Received, that is carried without a Transport; with an error, that it has Failed.
+func (t *Tap) Alone(kind Kind, message []byte, err error) {
+	e := Event{Kind: kind}
+	if err != nil {
+		e = failure(err)
+	}
+	e.Message = message
+	t.newest().tell(e)
+}
 
 // newest returns the line that what comes from elsewhere belongs to. Before the first it is none in particular.
 func (t *Tap) newest() *line {
@@ -180,31 +186,31 @@ var events = sync.Pool{New: func() any { return new(Event) }}
 // tell completes an event and hands it to the sink.
 func (l *line) tell(told Event) {
 	e := events.Get().(*Event) //nolint:errcheck,forcetypeassert // the pool has nothing else
-	defer events.Put(e)
 	*e = told
 	if e.Time.IsZero() {
 		e.Time = time.Now()
 	}
 	e.Server, e.Line = l.tap.options.Server, l.number
-	l.mu.Lock()
-	if !l.open {
-		l.hold(e)
-		l.mu.Unlock()
-		return
+	if !l.hold(*e) {
+		l.pass(e)
 	}
-	l.mu.Unlock()
-	l.pass(e)
 	*e = Event{}
+	events.Put(e)
 }
 
-// hold keeps an event until the line knows its secrets.
-func (l *line) hold(e *Event) {
+// hold keeps an event until the line knows its secrets. It reports false when it does.
+func (l *line) hold(e Event) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open {
+		return false
+	}
 	if l.heldBytes += len(e.Message) + len(e.Text); l.heldBytes > heldBytes {
 		e.Message, e.Text = nil, ""
 	}
-	kept := *e
-	kept.Message = append(json.RawMessage(nil), e.Message...)
-	l.held = append(l.held, &kept)
+	e.Message = bytes.Clone(e.Message)
+	l.held = append(l.held, &e)
+	return true
 }
 
 // pass masks what an event holds. What it shares with others is not changed.

@@ -26,12 +26,15 @@ type fake struct {
 	openErr error
 
 	receiver transport.Receiver
+	exchange int // that of the last Exchange
 }
 
 func (f *fake) Open(_ context.Context, r transport.Receiver) (transport.Conn, error) {
 	f.receiver = r
 	for _, text := range f.early {
-		r.Receive(nil, []byte(text))
+		message := []byte(text)
+		r.Receive(nil, message)
+		clear(message) // it is the carrier's again
 	}
 	return &fakeConn{fake: f}, f.openErr
 }
@@ -45,7 +48,8 @@ func (c *fakeConn) Mask(text string) string     { return strings.ReplaceAll(text
 func (c *fakeConn) Traits() transport.Traits    { return transport.Traits{Name: "memory"} }
 func (c *fakeConn) Close(context.Context) error { return nil }
 
-func (c *fakeConn) Exchange(_ context.Context, call *transport.Call) error {
+func (c *fakeConn) Exchange(ctx context.Context, call *transport.Call) error {
+	c.fake.exchange = transport.ExchangeOf(ctx)
 	if c.fake.answer == "" {
 		return &transport.Error{Op: "x", Delivery: transport.MaybeDelivered, Err: errors.New("lost with " + c.fake.secret)}
 	}
@@ -110,6 +114,10 @@ func TestATapTellsWhatALineCarriesWithoutSecrets(t *testing.T) {
 	if err := c.Exchange(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
+	if f.exchange != 1 {
+		t.Errorf("the carrier was told of exchange %d", f.exchange)
+	}
+	f.receiver.Receive(call, []byte(`{"jsonrpc":"2.0",`+"\r\n"+`"method":"late"}`))
 	f.answer = ""
 	lost := &transport.Call{Body: call.Body, Abandon: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled"}`)}
 	if err := c.Exchange(t.Context(), lost); err == nil {
@@ -132,7 +140,8 @@ func TestATapTellsWhatALineCarriesWithoutSecrets(t *testing.T) {
 	}
 	all := l.events(t)
 	want := []trace.Kind{
-		trace.Opening, trace.Noise, trace.Received, trace.Opened, trace.Sent, trace.Received, trace.Sent, trace.Failed,
+		trace.Opening, trace.Noise, trace.Received, trace.Opened, trace.Sent, trace.Received, trace.Received, trace.Sent,
+		trace.Failed,
 		trace.Stderr, trace.HTTP, trace.Oversize, trace.Fault, trace.Closing, trace.Closed,
 	}
 	if got := kinds(all); !slices.Equal(got, want) {
@@ -141,7 +150,10 @@ func TestATapTellsWhatALineCarriesWithoutSecrets(t *testing.T) {
 	if e := all[5]; e.Exchange != all[4].Exchange || string(e.Message) != `{"jsonrpc":"2.0","id":1,"result":{"a":"***"}}` {
 		t.Errorf("the answer: %+v, message %s", e, e.Message)
 	}
-	if e := all[7]; e.Delivery != "maybe delivered" || string(e.Message) != string(lost.Abandon) || e.Exchange != 2 {
+	if e := all[6]; e.Exchange != 0 {
+		t.Errorf("what came when its exchange was over: %+v", e)
+	}
+	if e := all[8]; e.Delivery != "maybe delivered" || string(e.Message) != string(lost.Abandon) || e.Exchange != 2 {
 		t.Errorf("the failure: %+v", e)
 	}
 	if e := all[3]; e.Carrier != "memory" || e.Line != 1 || e.Server != "s" {
@@ -164,10 +176,54 @@ func TestWhatCameOnALineThatNeverOpenedIsNotShown(t *testing.T) {
 	}
 }
 
+func TestAMessageIsToldBeforeItIsHandled(t *testing.T) {
+	var order []string
+	tap := trace.New(trace.Options{Sink: func(e *trace.Event) { order = append(order, string(e.Kind)) }})
+	f := &fake{}
+	if _, err := tap.Around(f).Open(t.Context(), telling{&order}); err != nil {
+		t.Fatal(err)
+	}
+	f.receiver.Receive(nil, []byte(`{"jsonrpc":"2.0","method":"m"}`))
+	f.receiver.Closed(nil)
+	want := []string{"opening", "opened", "received", "handled", "closed", "handled"}
+	if !slices.Equal(order, want) {
+		t.Errorf("got %q", order)
+	}
+}
+
+// telling is a receiver that tells when it is told.
+type telling struct{ order *[]string }
+
+func (r telling) Receive(*transport.Call, []byte) transport.Verdict {
+	*r.order = append(*r.order, "handled")
+	return transport.Reuse
+}
+func (r telling) Oversize(*transport.Call, []byte, []byte, int64) {}
+func (r telling) Fault(error)                                     {}
+func (r telling) Closed(error)                                    { *r.order = append(*r.order, "handled") }
+
+func TestLittleIsHeldBackOfAServerThatSpeaksEarly(t *testing.T) {
+	l := newLog()
+	large := `{"jsonrpc":"2.0","method":"m","params":{"a":"` + strings.Repeat("x", 600<<10) + `"}}`
+	f := &fake{early: []string{large, large, large}}
+	if _, err := trace.New(trace.Options{Sink: l.writer.Sink}).Around(f).Open(t.Context(), quiet{}); err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, e := range l.events(t) {
+		if e.Kind == trace.Received && e.Message != nil {
+			whole++
+		}
+	}
+	if whole != 1 {
+		t.Errorf("%d messages of 600 KiB were held", whole)
+	}
+}
+
 func TestALargeMessageIsRecordedByItsBeginning(t *testing.T) {
 	l := newLog()
 	tap := trace.New(trace.Options{Sink: l.writer.Sink, MaxMessage: 100})
-	tap.Alone(trace.Sent, []byte(`{"text":"`+strings.Repeat("é", 5000)+`"}`))
+	tap.Alone(trace.Sent, []byte(`{"text":"`+strings.Repeat("é", 5000)+`"}`), nil)
 	e := l.events(t)[0]
 	if e.Message != nil || e.Size < 10_000 || len(e.Text) > 4<<10 || !strings.HasPrefix(e.Text, `{"text":"éé`) {
 		t.Errorf("size %d, text %q", e.Size, e.Text)
@@ -181,9 +237,9 @@ func TestOfALargeMessageItIsKnownWhichItWas(t *testing.T) {
 	l := newLog()
 	tap := trace.New(trace.Options{Sink: l.writer.Sink, MaxMessage: 100})
 	long := strings.Repeat("x", 5000)
-	tap.Alone(trace.Sent, []byte(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"`+long+`"}}`))
-	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","result":"`+long+`","id":"a"}`))
-	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","error":{"code":1,"message":"`+long+`"},"id":"sk-12345678"}`))
+	tap.Alone(trace.Sent, []byte(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"`+long+`"}}`), nil)
+	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","result":"`+long+`","id":"a"}`), nil)
+	tap.Alone(trace.Received, []byte(`{"jsonrpc":"2.0","error":{"code":1,"message":"`+long+`"},"id":"sk-12345678"}`), nil)
 	var got []trace.CutFacts
 	for _, e := range l.events(t) {
 		got = append(got, *e.Cut)
@@ -278,6 +334,16 @@ func TestAnEventIsWrittenSoon(t *testing.T) {
 		synctest.Wait()
 		if got := file.String(); got != `{"time":"2000-01-01T00:00:00.000000Z","event":"closing"}`+"\n" {
 			t.Errorf("got %q", got)
+		}
+		file.Reset()
+		large := []byte(`"` + strings.Repeat("x", 300<<10) + `"`)
+		for range 2 { // the second finds that much waits
+			w.Sink(&trace.Event{Kind: trace.Sent, Message: large})
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if got := file.Len(); got < 600<<10 {
+			t.Errorf("%d bytes were written at once", got)
 		}
 		if err := w.Close(); err != nil {
 			t.Error(err)

@@ -49,7 +49,7 @@ func (w *Writer) Sink(e *Event) {
 		w.dropped++
 		return
 	}
-	w.queue = appendEvent(w.queue, e)
+	w.queue = Append(w.queue, e)
 	switch {
 	case w.armed && len(w.queue) < batchBytes:
 	case w.timer == nil:
@@ -83,6 +83,9 @@ func (w *Writer) write() {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	w.closed = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
 	w.mu.Unlock()
 	w.write()
 	w.writing.Lock()
@@ -101,11 +104,9 @@ func (e *DroppedError) Error() string {
 	return strconv.Itoa(e.Events) + " events are missing: they came faster than they could be written"
 }
 
-// Append appends an event to dst as a Writer writes it: one line, with its end.
-func Append(dst []byte, e *Event) []byte { return appendEvent(dst, e) }
-
-// appendEvent writes what every message has without reflection.
-func appendEvent(b []byte, e *Event) []byte {
+// Append appends an event to b as a Writer writes it: one line, with its end. What every message has is written without
+// reflection.
+func Append(b []byte, e *Event) []byte {
 	b = append(b, `{"time":"`...)
 	b = appendTime(b, e.Time.UTC())
 	b = append(b, '"')

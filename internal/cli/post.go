@@ -62,8 +62,8 @@ func (p *post) run(cmd *cobra.Command, words []string) error {
 	if p.verbose {
 		caller.OnTrace = func(x oneshot.Trace) { p.console.line(exchangeText(x)) }
 	}
-	answered := p.tracedPost(&caller, words[0], words[1], params)
-	return p.send(cmd.Context(), caller, words[0], words[1], params, answered)
+	ended := p.tracedPost(&caller, words[0], words[1], params)
+	return p.send(cmd.Context(), caller, words[0], words[1], params, ended)
 }
 
 func isParams(text json.RawMessage) bool {
@@ -73,7 +73,7 @@ func isParams(text json.RawMessage) bool {
 
 func (p *post) send(
 	ctx context.Context, caller oneshot.Caller, url, method string, params json.RawMessage,
-	answered func([]byte),
+	ended func(json.RawMessage, error),
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
@@ -89,12 +89,12 @@ func (p *post) send(
 	done := p.console.wait("waiting for " + method)
 	envelope, err := caller.Call(work, url, method, params)
 	done()
+	ended(envelope, err)
 	if err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return err
 	}
-	answered(envelope)
 	return p.out.show(fmt.Sprintln(string(envelope)))
 }

@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"mcpwire/internal/httpwire"
-	"mcpwire/jsonrpc"
 	"mcpwire/oneshot"
 	"mcpwire/trace"
 )
@@ -60,12 +60,12 @@ func (a *app) endTrace() {
 	}
 }
 
-// tracedPost has a request that stands alone traced, if there is a file. It returns what is to be told of the answer.
+// tracedPost has a request that stands alone traced, if there is a file. It returns what is to be told of its end.
 func (a *app) tracedPost(
-	caller *oneshot.Caller, url, method string, params []byte,
-) (answered func([]byte)) {
+	caller *oneshot.Caller, url, method string, params json.RawMessage,
+) (ended func(envelope json.RawMessage, err error)) {
 	if a.trace.writer == nil {
-		return func([]byte) {}
+		return func(json.RawMessage, error) {}
 	}
 	server, _ := hostOf(url)
 	known := httpwire.Knowing(httpwire.Options{URL: url, Headers: caller.Headers})
@@ -77,6 +77,6 @@ func (a *app) tracedPost(
 			shown(x)
 		}
 	}
-	tap.Alone(trace.Sent, jsonrpc.AppendRequest(nil, jsonrpc.IntID(1), method, params))
-	return func(envelope []byte) { tap.Alone(trace.Received, envelope) }
+	tap.Alone(trace.Sent, oneshot.Message(method, params), nil)
+	return func(envelope json.RawMessage, err error) { tap.Alone(trace.Received, envelope, err) }
 }
