@@ -4,32 +4,12 @@ package mcpwire_test
 
 import (
 	"path/filepath"
-	"slices"
-	"sync"
 	"testing"
 
 	"mcpwire"
 	"mcpwire/config"
 	"mcpwire/trace"
 )
-
-// A tracer keeps what a trace tells.
-type tracer struct {
-	mu  sync.Mutex
-	all []trace.Event
-}
-
-func (r *tracer) sink(e *trace.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, *e)
-}
-
-func (r *tracer) of(kind trace.Kind) (found []trace.Event) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(r.all), func(e trace.Event) bool { return e.Kind != kind })
-}
 
 const (
 	sessionAnswer = `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},` +

@@ -268,6 +268,54 @@ func TestWhatAServerSaysInPlaceOfHTTPIsBoundedAndMasked(t *testing.T) {
 	}
 }
 
+func TestHeadersAreToldWithoutSecrets(t *testing.T) {
+	const known, live = "kn0wn-7Qz2Lm", "l1ve-P9xQwR4"
+	now := []string{}
+	var told []httpwire.Trace
+	says := "HTTP/1.1 201 Created\r\nConnection: close\r\nX-Key: k\r\nSet-Cookie: sid=1\r\nX-Seen: " + known + " and " + live +
+		"\r\nLocation: http://x/?code=c0de&a=b\r\nX-Long: " + strings.Repeat("y", 10<<10) +
+		"\r\nContent-Length: 0\r\n\r\n"
+	e := endpoint(t, httpwire.Options{
+		URL: "http://HOST/", Secrets: []string{known}, Live: func() []string { return now },
+		Headers: map[string]string{"X-Two": known, "Authorization": "Bearer x"},
+		OnTrace: func(t httpwire.Trace) { told = append(told, t) },
+	}, says)
+	send := func(ctx context.Context) httpwire.Trace {
+		resp, _, err := e.Do(ctx, httpwire.Request{Method: http.MethodPost, Body: []byte("{}"), Headers: e.Headers(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return told[len(told)-1]
+	}
+	first := send(transport.WithExchange(t.Context(), 7))
+	if first.Exchange != 7 || first.Status != http.StatusCreated {
+		t.Errorf("told of exchange %d, status %d", first.Exchange, first.Status)
+	}
+	for _, row := range []struct {
+		headers    http.Header
+		name, want string
+	}{
+		{first.Request, "Authorization", "***"},
+		{first.Request, "X-Two", "***"},
+		{first.Response, "X-Key", "***"},
+		{first.Response, "Set-Cookie", "***"},
+		{first.Response, "Location", "http://x/?code=***&a=b"},
+		{first.Response, "X-Seen", "*** and " + live},
+	} {
+		if got := row.headers.Get(row.name); got != row.want {
+			t.Errorf("%s: told %q, want %q", row.name, got, row.want)
+		}
+	}
+	if n := len(first.Response.Get("X-Long")); n > 3<<10 {
+		t.Errorf("told %d bytes of one header", n)
+	}
+	now = append(now, live) // from now on it is a secret
+	if got := send(t.Context()); got.Response.Get("X-Seen") != "*** and ***" || got.Exchange != 0 {
+		t.Errorf("told %q of exchange %d", got.Response.Get("X-Seen"), got.Exchange)
+	}
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	e := endpoint(t, httpwire.Options{URL: "http://HOST/"}, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: y\r\n", 1<<18))
 	if resp, _, err := e.Do(t.Context(), httpwire.Request{Method: http.MethodGet}); err == nil {
