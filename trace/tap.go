@@ -191,25 +191,26 @@ func (l *line) tell(told Event) {
 		e.Time = time.Now()
 	}
 	e.Server, e.Line = l.tap.options.Server, l.number
-	if !l.hold(*e) {
+	if !l.hold(e) {
 		l.pass(e)
 	}
 	*e = Event{}
 	events.Put(e)
 }
 
-// hold keeps an event until the line knows its secrets. It reports false when it does.
-func (l *line) hold(e Event) bool {
+// hold keeps a copy of an event until the line knows its secrets. It reports false when it does.
+func (l *line) hold(e *Event) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open {
 		return false
 	}
-	if l.heldBytes += len(e.Message) + len(e.Text); l.heldBytes > heldBytes {
-		e.Message, e.Text = nil, ""
+	kept := *e
+	if l.heldBytes += len(kept.Message) + len(kept.Text); l.heldBytes > heldBytes {
+		kept.Message, kept.Text = nil, ""
 	}
-	e.Message = bytes.Clone(e.Message)
-	l.held = append(l.held, &e)
+	kept.Message = bytes.Clone(kept.Message)
+	l.held = append(l.held, &kept)
 	return true
 }
 
