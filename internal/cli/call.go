@@ -56,22 +56,9 @@ func (c *toolCall) run(cmd *cobra.Command, words []string) error {
 
 // parse reads the command line as far as it can be judged without the server.
 func (c *toolCall) parse(cmd *cobra.Command, words []string) (err error) {
-	words, command, err := splitAtDash(cmd, words)
-	switch {
-	case err != nil:
+	wanted := operand{"tool", "TOOL [key=value ...]", "demo echo message=hi"}
+	if c.target, words, err = c.serverAnd(cmd, words, &c.flags, wanted); err != nil {
 		return err
-	case command != nil && len(words) == 0:
-		return usagef("no tool is given; write \"%s TOOL [key=value ...] -- COMMAND ARG...\"", cmd.CommandPath())
-	case command != nil:
-		c.target = adHoc(command, &c.flags)
-	case len(words) < 2:
-		return usagef("a server and a tool are wanted; write \"%[1]s SERVER TOOL [key=value ...]\", as in "+
-			"\"%[1]s demo echo message=hi\"", cmd.CommandPath())
-	default:
-		if c.target, err = c.named(words[0], &c.flags); err != nil {
-			return err
-		}
-		words = words[1:]
 	}
 	c.tool = words[0]
 	if c.single, err = parseArguments(words[1:]); err != nil {
@@ -96,7 +83,7 @@ func (c *toolCall) call(ctx context.Context, conn *client.Client) error {
 	case i < 0:
 		return c.unknownTool(tools)
 	case err != nil:
-		c.console.line("mcpwire: warning: " + err.Error())
+		c.console.line("mcpwire: warning: " + errorText(err))
 	}
 	arguments, err := mergeArguments(c.given, c.single, tools[i].InputSchema)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mcpwire/client"
+	"mcpwire/internal/redact"
 	"mcpwire/transport"
 )
 
@@ -47,7 +48,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if err != nil {
 		code = exitCode(err)
 		if _, told := errors.AsType[*statusError](err); !told && !readerGone(err) {
-			a.console.line("mcpwire: " + indented(err.Error()))
+			a.console.line("mcpwire: " + indented(errorText(err)))
 		}
 	}
 	if err := a.observed.end(ctx, cmd.CommandPath(), code); err != nil {
@@ -107,7 +108,9 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 		return usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
 	})
 	a.addTrace(root)
-	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a), pingCommand(a),
+	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a),
+		resourcesCommand(a), templatesCommand(a), readCommand(a), promptsCommand(a), promptCommand(a),
+		completeCommand(a), pingCommand(a),
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
@@ -172,6 +175,9 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+// errorText returns what an error tells, which may be a server's words, without what has the shape of a token.
+func errorText(err error) string { return redact.Tokens(err.Error()) }
 
 // indented sets all lines but the first in, so that one message stays one.
 func indented(text string) string {

@@ -88,7 +88,7 @@ func (a *app) withManager(
 	closeErr := m.Close(stop.closing())
 	done()
 	if closeErr != nil {
-		a.console.line("mcpwire: warning: " + indented(closeErr.Error()))
+		a.console.line("mcpwire: warning: " + indented(errorText(closeErr)))
 	}
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted
@@ -211,9 +211,9 @@ func trouble(s manager.Status) error {
 // withName returns an error's text with the server's name before it, unless it is in it.
 func withName(server string, err error) string {
 	if names(err, server) {
-		return err.Error()
+		return errorText(err)
 	}
-	return server + ": " + err.Error()
+	return server + ": " + errorText(err)
 }
 
 // names reports whether an error tells the server's name: before its text or, as one about an entry does, behind the

@@ -43,7 +43,7 @@ func rowOf(s manager.Status, end bool) row {
 		r.State = manager.Failed.String()
 	}
 	if err := trouble(s); err != nil && (end || !pending(s)) {
-		text := err.Error()
+		text := errorText(err)
 		r.Error = &text
 	}
 	if s.State != manager.Ready {

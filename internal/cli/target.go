@@ -136,6 +136,31 @@ func (a *app) onlyServer(cmd *cobra.Command, args []string, f *serverFlags) (tar
 	return a.named(names[0], f)
 }
 
+// An operand is what a command wants of a server.
+type operand struct {
+	name    string // such as "tool"
+	form    string // it with what follows, such as "TOOL [key=value ...]"
+	example string // a server and it, such as "demo echo message=hi"
+}
+
+// serverAnd returns the target of a command that takes a server and an operand, and the words from the operand on.
+func (a *app) serverAnd(cmd *cobra.Command, words []string, f *serverFlags, o operand) (target, []string, error) {
+	words, command, err := splitAtDash(cmd, words)
+	switch {
+	case err != nil:
+		return target{}, nil, err
+	case command != nil && len(words) == 0:
+		return target{}, nil, usagef("no %s is given; write \"%s %s -- COMMAND ARG...\"", o.name, cmd.CommandPath(), o.form)
+	case command != nil:
+		return adHoc(command, f), words, nil
+	case len(words) < 2:
+		return target{}, nil, usagef("a server and a %[2]s are wanted; write \"%[1]s SERVER %[3]s\", as in \"%[1]s %[4]s\"",
+			cmd.CommandPath(), o.name, o.form, o.example)
+	}
+	t, err := a.named(words[0], f)
+	return t, words[1:], err
+}
+
 // named finds a server that may be started.
 func (a *app) named(name string, f *serverFlags) (target, error) {
 	t, c, err := a.lookUp(name, f)

@@ -143,6 +143,19 @@ func TestSomebodyAtATerminalIsAskedForAProjectsServers(t *testing.T) {
 	}
 }
 
+func TestATerminalIsNotSentTheBytesOfAnImage(t *testing.T) {
+	t.Parallel()
+	cmd, _ := command(t, "read", "demo", "demo://pixel")
+	code, shown := onScreen(t, cmd).ends()
+	if code != 0 || !strings.Contains(shown, "[resource demo://pixel, image/png, ") || strings.Contains(shown, "IHDR") {
+		t.Errorf("exit code %d, %q", code, shown)
+	}
+	cmd, _ = command(t, "read", "demo", "demo://readme")
+	if code, shown := onScreen(t, cmd).ends(); code != 0 || !strings.Contains(shown, "A server to try a client on.") {
+		t.Errorf("exit code %d, %q", code, shown)
+	}
+}
+
 func TestTheTableOfServersIsDrawnInPlace(t *testing.T) {
 	t.Parallel()
 	cmd, folder := command(t, "servers", "--config", "some.json")

@@ -128,20 +128,15 @@ func firstLine(texts ...string) string {
 }
 
 func (a *app) printToolsJSON(tools []mcp.Tool) error {
-	list := []byte("[")
-	for i, tool := range tools {
+	var list [][]byte
+	for _, tool := range tools {
 		encoded, err := encodedTool(tool)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, encoded...)
+		list = append(list, encoded)
 	}
-	var all object
-	all.add("tools", append(list, ']'))
-	return a.printJSON(all.text())
+	return a.printList("tools", list)
 }
 
 // exact puts payloads back as they came: encoding drops the white space in them.

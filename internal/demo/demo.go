@@ -26,7 +26,9 @@ func Serve(ctx context.Context) error {
 
 func newServer() *mcp.Server {
 	info := &mcp.Implementation{Name: Name, Title: "mcpwire demo server", Version: "1.0.0"}
-	s := mcp.NewServer(info, &mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}})
+	s := mcp.NewServer(info, &mcp.ServerOptions{
+		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, CompletionHandler: completeName,
+	})
 	s.AddTool(addTool, add)
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "echo", Description: "Gives the message back.", Annotations: readOnly,
@@ -44,6 +46,7 @@ func newServer() *mcp.Server {
 		Name: "crash", Description: "Ends the server: a reason on standard error, then exit status 3.",
 	}, crash)
 	addResources(s)
+	addTemplates(s)
 	addPrompts(s)
 	return s
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"image"
 	"image/png"
+	"net/url"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,6 +32,35 @@ func addResources(s *mcp.Server) {
 	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		return contents(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "image/png", Blob: pixel()})
 	})
+}
+
+// A name that is completed is the only variable of the template, and the only argument of the prompt.
+func addTemplates(s *mcp.Server) {
+	s.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: greetings + "{name}", Name: "greeting", MIMEType: "text/plain", Description: "A greeting for somebody.",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		name, err := url.PathUnescape(strings.TrimPrefix(req.Params.URI, greetings))
+		if err != nil {
+			return nil, mcp.ResourceNotFoundError(req.Params.URI)
+		}
+		return contents(&mcp.ResourceContents{URI: req.Params.URI, MIMEType: "text/plain", Text: "Hello, " + name + "!\n"})
+	})
+}
+
+const greetings = "demo://greeting/"
+
+var names = []string{"Ada", "Alan", "Barbara", "Edsger", "Grace", "Margaret"}
+
+// completeName offers names, whatever the argument is called.
+func completeName(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	begun := strings.ToLower(req.Params.Argument.Value)
+	values := []string{}
+	for _, name := range names {
+		if strings.HasPrefix(strings.ToLower(name), begun) {
+			values = append(values, name)
+		}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, Total: len(values)}}, nil
 }
 
 func contents(c *mcp.ResourceContents) (*mcp.ReadResourceResult, error) {
