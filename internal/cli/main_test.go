@@ -3,7 +3,9 @@ package cli_test
 import (
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,9 +27,20 @@ func TestMain(m *testing.M) {
 		runProgram()
 	}
 	os.Setenv("MCPWIRE_KEYCHAIN", "off") // tests leave the user's alone
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"mcpwire": runProgram, "fakeserver": runFakeServer, "browser": runBrowser, "telltale": runTelltale,
 	})
+}
+
+// tests run with SIGHUP as it usually is, also under nohup: what is caught here is not ignored by the processes that are
+// started.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	return m.M.Run()
 }
 
 func runProgram() {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -25,6 +26,9 @@ const role = "PROC_TEST_ROLE"
 func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
+		if signal.Ignored(syscall.SIGHUP) { // as under nohup; what is caught is not ignored by processes that we start
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
 		os.Exit(m.Run())
 	case "environment":
 		fmt.Fprintln(os.Stdout, strings.Join(os.Environ(), "\n"))
