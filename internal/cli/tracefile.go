@@ -23,19 +23,32 @@ type traceFile struct {
 func (a *app) addTrace(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&a.trace.path, "trace", "",
 		"write everything that goes over the wire to `FILE`, as \"mcpwire trace\" reads it")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.trace.open() }
+	root.PersistentPreRunE = func(_ *cobra.Command, args []string) error { return a.trace.open(args) }
 }
 
-// open makes the file, which only we may read: masked or not, it tells what passed between two programs.
-func (t *traceFile) open() (err error) {
+// open makes the file, which only we may read: masked or not, it tells what passed between two programs. What the
+// command is about, such as a trace to look at, is not written over.
+func (t *traceFile) open(args []string) (err error) {
 	if t.path == "" {
 		return nil
+	}
+	for _, arg := range args {
+		if sameFile(t.path, arg) {
+			return usagef("--trace: %s would be written over, and the command reads it; name another file", t.path)
+		}
 	}
 	if t.file, err = privateFile(t.path); err != nil {
 		return usagef("--trace: %w", err)
 	}
 	t.writer = trace.NewWriter(t.file)
 	return nil
+}
+
+// sameFile reports whether two paths lead to one file, which exists.
+func sameFile(one, other string) bool {
+	a, errA := os.Stat(one)
+	b, errB := os.Stat(other)
+	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 func (t *traceFile) sink() trace.Sink {
