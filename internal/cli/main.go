@@ -52,7 +52,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		}
 	}
 	if err := a.observed.end(ctx, cmd.CommandPath(), code); err != nil {
-		a.console.line("mcpwire: warning: telemetry: " + indented(err.Error()))
+		a.console.line("mcpwire: warning: telemetry: " + indented(errorText(err)))
 	}
 	return code
 }

@@ -11,6 +11,7 @@ import (
 	"mcpwire"
 	"mcpwire/client"
 	"mcpwire/config"
+	"mcpwire/internal/redact"
 	"mcpwire/manager"
 )
 
@@ -130,7 +131,7 @@ func (a *app) manageOptions(servers []config.Server, f *serverFlags) mcpwire.Man
 	if !f.verbose {
 		return o
 	}
-	tell := func(server, text string) { a.console.line("[" + server + "] " + text) }
+	tell := func(server, text string) { a.console.line("[" + server + "] " + redact.Tokens(text)) }
 	o.OnStderr = func(server string, line []byte) { tell(server, string(line)) }
 	o.OnNoise = func(server string, line []byte) { tell(server, "dropped, no message: "+string(line)) }
 	o.OnHTTP = func(server string, x mcpwire.HTTPTrace) { tell(server, exchangeText(x)) }

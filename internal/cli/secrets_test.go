@@ -59,8 +59,8 @@ func quote(text string) string {
 // runTelltale is a server on pipes that tells what its environment has.
 func runTelltale() {
 	secret := os.Getenv("API_KEY")
-	fmt.Fprintln(os.Stderr, "stderr: the key is", secret)
-	fmt.Println("stdout: the key is", secret)
+	fmt.Fprintln(os.Stderr, "stderr: the key is", secret, "and", bearer)
+	fmt.Println("stdout: the key is", secret, "and", bearer)
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		m := read(in.Bytes())

@@ -13,6 +13,7 @@ import (
 	"mcpwire"
 	"mcpwire/client"
 	"mcpwire/config"
+	"mcpwire/internal/redact"
 	"mcpwire/jsonrpc"
 	"mcpwire/transport"
 )
@@ -69,10 +70,11 @@ func (a *app) options(t target, f *serverFlags) mcpwire.Options {
 		return o
 	}
 	prefix := "[" + t.Name + "] "
-	o.OnStderr = func(line []byte) { a.console.line(prefix + string(line)) }
-	o.OnNoise = func(line []byte) { a.console.line(prefix + "dropped, no message: " + string(line)) }
-	o.OnHTTP = func(x mcpwire.HTTPTrace) { a.console.line(prefix + exchangeText(x)) }
-	o.OnError = func(err error) { a.console.line(prefix + err.Error()) }
+	tell := func(text string) { a.console.line(prefix + redact.Tokens(text)) }
+	o.OnStderr = func(line []byte) { tell(string(line)) }
+	o.OnNoise = func(line []byte) { tell("dropped, no message: " + string(line)) }
+	o.OnHTTP = func(x mcpwire.HTTPTrace) { tell(exchangeText(x)) }
+	o.OnError = func(err error) { tell(err.Error()) }
 	return o
 }
 
