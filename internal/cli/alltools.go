@@ -100,23 +100,18 @@ func (a *app) printAll(tools []manager.Tool) error {
 }
 
 func (a *app) printAllJSON(tools []manager.Tool) error {
-	list := []byte("[")
-	for i, t := range tools {
+	var list [][]byte
+	for _, t := range tools {
 		encoded, err := encodedTool(t.Tool)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = append(list, `{"server":`...)
-		list, _ = jsontext.AppendQuote(list, t.Server) // broken UTF-8 becomes U+FFFD, and the error only says so
-		list = append(list, `,"safeName":"`+t.SafeName+`",`...)
-		list = append(list, encoded[1:]...)
+		named := []byte(`{"server":`)
+		named, _ = jsontext.AppendQuote(named, t.Server) // broken UTF-8 becomes U+FFFD, and the error only says so
+		named = append(named, `,"safeName":"`+t.SafeName+`",`...)
+		list = append(list, append(named, encoded[1:]...))
 	}
-	var all object
-	all.add("tools", append(list, ']'))
-	return a.printJSON(all.text())
+	return a.printList("tools", list)
 }
 
 // encodedTool returns a tool as the server sent it.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,12 +33,15 @@ printed.`,
 			if len(words) < 2 {
 				return usagef("no argument is given; write key=, or key=BEGINNING, behind %s", words[0])
 			}
-			arguments, err := promptArguments(nil, words[1:])
+			given, err := parseArguments(words[1:])
 			if err != nil {
 				return err
 			}
-			asked, _, _ := strings.Cut(words[1], "=")
-			asked = strings.TrimSuffix(asked, ":")
+			arguments, err := promptArguments(nil, given)
+			if err != nil {
+				return err
+			}
+			asked := given[0].name
 			argument := mcp.CompletionArgument{Name: asked, Value: arguments[asked]}
 			delete(arguments, asked)
 			return a.withClient(cmd.Context(), t, f, func(ctx context.Context, c *client.Client) error {
@@ -82,7 +84,7 @@ func (a *app) showCompletion(r *mcp.CompleteResult, f *serverFlags) error {
 	n, total := len(r.Completion.Values), r.Completion.Total
 	switch {
 	case total != nil && *total > float64(n):
-		a.console.line(fmt.Sprintf("these are %d of %.0f", n, *total))
+		a.console.linef("these are %d of %.0f", n, *total)
 	case r.Completion.HasMore:
 		a.console.line("there are more")
 	}

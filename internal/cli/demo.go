@@ -112,7 +112,7 @@ func (t *tour) tools(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	return t.printTools(tools)
+	return toolList.show(t.out, tools)
 }
 
 func (t *tour) calls(ctx context.Context, c *client.Client) error {

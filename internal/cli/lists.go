@@ -13,20 +13,20 @@ import (
 	"mcpwire/mcp"
 )
 
-// A listing is a list that servers have, beside that of their tools.
+// A listing is a kind of list that servers have.
 type listing[T any] struct {
 	things string // what they are, in the plural
 	member string // of the JSON form: as the method's result calls them
 	list   func(*client.Client, context.Context) ([]T, error)
-	meta   func(*T) json.RawMessage
-	text   func(*output, *T) string // one item, with a line feed behind it
+	encode func(*T) (json.RawMessage, error) // one item, with its payloads as the server sent them
+	text   func(*output, *T) string          // one item, with a line feed behind it
 }
 
 var resources = listing[mcp.Resource]{
 	things: "resources",
 	member: "resources",
 	list:   (*client.Client).ListResources,
-	meta:   func(r *mcp.Resource) json.RawMessage { return r.Meta },
+	encode: func(r *mcp.Resource) (json.RawMessage, error) { return encodedWith(r, r.Meta) },
 	text: func(o *output, r *mcp.Resource) string {
 		size := ""
 		if r.Size != nil {
@@ -40,7 +40,7 @@ var templates = listing[mcp.ResourceTemplate]{
 	things: "resource templates",
 	member: "resourceTemplates",
 	list:   (*client.Client).ListResourceTemplates,
-	meta:   func(t *mcp.ResourceTemplate) json.RawMessage { return t.Meta },
+	encode: func(t *mcp.ResourceTemplate) (json.RawMessage, error) { return encodedWith(t, t.Meta) },
 	text: func(o *output, t *mcp.ResourceTemplate) string {
 		return place(o, t.URITemplate, t.Description, t.Title, t.Name, t.MIMEType)
 	},
@@ -50,24 +50,22 @@ var prompts = listing[mcp.Prompt]{
 	things: "prompts",
 	member: "prompts",
 	list:   (*client.Client).ListPrompts,
-	meta:   func(p *mcp.Prompt) json.RawMessage { return p.Meta },
+	encode: func(p *mcp.Prompt) (json.RawMessage, error) { return encodedWith(p, p.Meta) },
 	text: func(o *output, p *mcp.Prompt) string {
 		text := o.heading(p.Name)
 		if about := firstLine(p.Description, p.Title); about != "" {
 			text += "  " + o.shown(about)
 		}
+		fits := newSchema(json.RawMessage(`{"type":"string"}`)) // 2025-11-25, prompts, getting a prompt
 		var arguments []property
 		for _, a := range p.Arguments {
 			arguments = append(arguments, property{
-				name: a.Name, schema: promptArgument, required: a.Required, description: firstLine(a.Description, a.Title),
+				name: a.Name, schema: fits, required: a.Required, description: firstLine(a.Description, a.Title),
 			})
 		}
 		return text + "\n" + o.shown(argumentLines(arguments))
 	},
 }
-
-// promptArgument is what fits an argument of a prompt (2025-11-25, prompts, getting a prompt).
-var promptArgument = newSchema(json.RawMessage(`{"type":"string"}`))
 
 // place shows a resource or a template on one line: where it is, what is known of it, and what it is about.
 func place(o *output, uri, about, title, name string, more ...string) string {
@@ -145,11 +143,7 @@ func (l listing[T]) print(a *app, t target, f *serverFlags, items []T, listErr e
 	case len(items) == 0:
 		a.console.linef("%s has no %s", t.Name, l.things)
 	default:
-		var b strings.Builder
-		for i := range items {
-			b.WriteString(l.text(a.out, &items[i]))
-		}
-		err = a.out.write(b.String())
+		err = l.show(a.out, items)
 	}
 	if listErr != nil {
 		return listErr
@@ -157,10 +151,18 @@ func (l listing[T]) print(a *app, t target, f *serverFlags, items []T, listErr e
 	return err
 }
 
+func (l listing[T]) show(o *output, items []T) error {
+	var b strings.Builder
+	for i := range items {
+		b.WriteString(l.text(o, &items[i]))
+	}
+	return o.write(b.String())
+}
+
 func (l listing[T]) printJSON(a *app, items []T) error {
 	var list [][]byte
 	for i := range items {
-		encoded, err := encodedWith(&items[i], l.meta(&items[i]))
+		encoded, err := l.encode(&items[i])
 		if err != nil {
 			return err
 		}

@@ -48,13 +48,17 @@ func (p *promptFilling) run(cmd *cobra.Command, words []string) (err error) {
 		return err
 	}
 	p.name = words[0]
+	single, err := parseArguments(words[1:])
+	if err != nil {
+		return err
+	}
 	var base json.RawMessage
 	if cmd.Flags().Changed("args") {
 		if base, err = readBase(p.base, p.stdin); err != nil {
 			return err
 		}
 	}
-	if p.arguments, err = promptArguments(base, words[1:]); err != nil {
+	if p.arguments, err = promptArguments(base, single); err != nil {
 		return err
 	}
 	return p.withClient(cmd.Context(), p.target, &p.flags, p.fill)
@@ -62,12 +66,8 @@ func (p *promptFilling) run(cmd *cobra.Command, words []string) (err error) {
 
 // promptArguments returns the texts that fill a prompt in: the base's members, replaced and followed by the single
 // ones.
-func promptArguments(base json.RawMessage, words []string) (map[string]string, error) {
-	single, err := parseArguments(words)
-	if err != nil {
-		return nil, err
-	}
-	given := map[string]string{}
+func promptArguments(base json.RawMessage, single []argument) (given map[string]string, err error) {
+	given = map[string]string{}
 	add := func(name string, value json.RawMessage) error {
 		if typeOf(value) != "string" {
 			return usagef("argument %q: the arguments of prompts are texts, and %s is none", name, abridged(string(value)))

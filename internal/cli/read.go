@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,18 +68,11 @@ func (a *app) showResource(r *mcp.ReadResourceResult, t target, f *serverFlags) 
 	case !a.out.terminal:
 		data, err := only.Bytes()
 		if err != nil {
-			return &faultyError{t.Name, "the resource is not valid base64"}
+			return fmt.Errorf("%s: the resource is not valid base64; --output json shows it as it came", t.Name)
 		}
 		return a.out.write(string(data))
 	case only.Text != nil:
 		return a.out.show(line(*only.Text))
 	}
 	return a.out.show(line(resourceText(only)))
-}
-
-// A faultyError tells that a server's answer can't be shown as it must be.
-type faultyError struct{ server, fault string }
-
-func (e *faultyError) Error() string {
-	return e.server + ": " + e.fault + "; --output json shows it as it came"
 }

@@ -51,38 +51,26 @@ With --output json they come as {"tools":[...]}, with their schemas as the serve
 func (a *app) listTools(ctx context.Context, c *client.Client, t target, f *serverFlags) error {
 	a.console.say("listing the tools of " + t.Name)
 	tools, err := c.ListTools(ctx)
-	if err != nil && len(tools) == 0 {
-		return err
-	}
 	all := len(tools)
 	tools = slices.DeleteFunc(tools, func(tool mcp.Tool) bool { return !t.Tools.Allows(tool.Name) })
-	var printErr error
-	switch {
-	case f.output.json:
-		printErr = a.printToolsJSON(tools)
-	case len(tools) == 0 && all > 0:
+	if err == nil && len(tools) == 0 && all > 0 && !f.output.json {
 		a.console.linef("the entry of %s allows none of its %d tools", t.Name, all)
-	case len(tools) == 0:
-		a.console.linef("%s has no tools", t.Name)
-	default:
-		printErr = a.printTools(tools)
+		return nil
 	}
-	if err != nil {
-		return err
-	}
-	return printErr
+	return toolList.print(a, t, f, tools, err)
 }
 
-func (a *app) printTools(tools []mcp.Tool) error {
-	var b strings.Builder
-	for _, tool := range tools {
-		b.WriteString(a.out.heading(tool.Name))
-		if about := firstLine(tool.Description, tool.Title); about != "" {
-			b.WriteString("  " + a.out.shown(about))
+var toolList = listing[mcp.Tool]{
+	things: "tools",
+	member: "tools",
+	encode: func(t *mcp.Tool) (json.RawMessage, error) { return encodedTool(*t) },
+	text: func(o *output, t *mcp.Tool) string {
+		text := o.heading(t.Name)
+		if about := firstLine(t.Description, t.Title); about != "" {
+			text += "  " + o.shown(about)
 		}
-		b.WriteString("\n" + a.out.shown(argumentLines(newSchema(tool.InputSchema).properties())))
-	}
-	return a.out.write(b.String())
+		return text + "\n" + o.shown(argumentLines(newSchema(t.InputSchema).properties()))
+	},
 }
 
 // argumentLines shows one argument a line: name, type, whether it is required, description.
@@ -125,18 +113,6 @@ func firstLine(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-func (a *app) printToolsJSON(tools []mcp.Tool) error {
-	var list [][]byte
-	for _, tool := range tools {
-		encoded, err := encodedTool(tool)
-		if err != nil {
-			return err
-		}
-		list = append(list, encoded)
-	}
-	return a.printList("tools", list)
 }
 
 // exact puts payloads back as they came: encoding drops the white space in them.

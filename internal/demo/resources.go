@@ -34,7 +34,6 @@ func addResources(s *mcp.Server) {
 	})
 }
 
-// A name that is completed is the only variable of the template, and the only argument of the prompt.
 func addTemplates(s *mcp.Server) {
 	s.AddResourceTemplate(&mcp.ResourceTemplate{
 		URITemplate: greetings + "{name}", Name: "greeting", MIMEType: "text/plain", Description: "A greeting for somebody.",
@@ -51,7 +50,7 @@ const greetings = "demo://greeting/"
 
 var names = []string{"Ada", "Alan", "Barbara", "Edsger", "Grace", "Margaret"}
 
-// completeName offers names, whatever the argument is called.
+// completeName offers names: the variable of the template and the argument of the prompt both are one.
 func completeName(_ context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
 	begun := strings.ToLower(req.Params.Argument.Value)
 	values := []string{}
