@@ -32,8 +32,10 @@ type conversation struct {
 
 // A subscription is an open subscriptions/listen.
 type subscription struct {
-	id  jsonrpc.ID
-	out func([]byte)
+	id    jsonrpc.ID
+	out   func([]byte)
+	begun chan struct{} // closed by begin
+	begin func()        // lets others write: the acknowledgement comes first (2026-07-28, subscriptions)
 }
 
 func (s *Server) converse(ctx context.Context, alone func([]byte)) *conversation {
@@ -67,6 +69,7 @@ type play struct {
 	request *request
 	id      jsonrpc.ID
 	token   json.RawMessage // of the host's request; nil: it wants no progress
+	stream  *subscription   // nil: it is no subscription, or opens none
 	began   time.Time
 	ctx     context.Context //nolint:containedctx // of what goes on until the request is answered or cancelled
 	cancel  context.CancelFunc
@@ -100,11 +103,14 @@ func anyWaits(steps []*step) bool {
 
 // opens has what comes on a subscription's stream go there.
 func (p *play) opens(out func([]byte)) {
-	if p.request.listens {
-		p.c.mu.Lock()
-		p.c.streams[p.request] = &subscription{p.id, out}
-		p.c.mu.Unlock()
+	if !p.request.listens {
+		return
 	}
+	begun := make(chan struct{})
+	p.stream = &subscription{p.id, out, begun, sync.OnceFunc(func() { close(begun) })}
+	p.c.mu.Lock()
+	p.c.streams[p.request] = p.stream
+	p.c.mu.Unlock()
 }
 
 // run says what belongs to the request, and the answer. Without an answer it waits until it is cancelled, or its
@@ -117,6 +123,9 @@ func (p *play) run(out func([]byte)) {
 // prelude says what comes before the answer.
 func (p *play) prelude(out func([]byte)) {
 	defer context.AfterFunc(p.c.ctx, p.cancel)()
+	if p.stream != nil {
+		defer p.stream.begin() // if nothing has acknowledged it
+	}
 	p.c.say(p.ctx, p.request.steps, p, p.request.sent, out)
 }
 
@@ -210,12 +219,20 @@ func (c *conversation) step(ctx context.Context, s *step, p *play, out func([]by
 			return true
 		}
 		params = withMember(params, "progressToken", p.token)
+	case p != nil && p.stream != nil && s.stream == p.request:
+		params = withMeta(params, mcp.MetaSubscriptionID, p.id.Append(nil))
+		defer p.stream.begin()
 	case s.stream != nil:
 		c.mu.Lock()
 		open := c.streams[s.stream]
 		c.mu.Unlock()
 		if open == nil {
 			return true // nobody has subscribed
+		}
+		select {
+		case <-open.begun:
+		case <-ctx.Done():
+			return false
 		}
 		out, params = open.out, withMeta(params, mcp.MetaSubscriptionID, open.id.Append(nil))
 	case s.method == mcp.NotificationCancelled:

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bufio"
 	"io"
 	"strconv"
 	"strings"
@@ -396,6 +397,38 @@ func TestRecordedDelaysAreKeptIfThatIsAsked(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWhatComesOnASubscriptionComesBehindItsAcknowledgement(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := replay.NewServer(recorded(t, `>1 "id":"l","method":"subscriptions/listen","params":{}
+			>2 "id":1,"method":"b"
+			<2 "id":1,"result":1
+			<1 "method":"notifications/subscriptions/acknowledged"
+			>3 "id":2,"method":"a"
+			<3 "id":2,"result":2
+			<1 "method":"notifications/tools/list_changed"`), replay.Options{Delays: true})
+		defer s.Close()
+		in, host := io.Pipe()
+		server, out := io.Pipe()
+		go func() {
+			_ = s.ServeStdio(t.Context(), in, out)
+			_ = out.Close()
+		}()
+		// a, and what follows it, would be over a second before the acknowledgement.
+		_, _ = io.WriteString(host, `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{}}`+"\n"+
+			`{"jsonrpc":"2.0","id":8,"method":"a"}`+"\n")
+		lines := bufio.NewScanner(server)
+		var got []string
+		for range 3 {
+			lines.Scan()
+			got = append(got, lines.Text())
+		}
+		_ = host.Close()
+		if !strings.Contains(got[1], "acknowledged") || !strings.Contains(got[2], "list_changed") {
+			t.Errorf("got %q", got)
+		}
+	})
 }
 
 func TestAnUnusableRecordingIsToldOnOneLine(t *testing.T) {
