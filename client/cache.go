@@ -130,16 +130,18 @@ func (c *resultCache) putSince(key string, raw json.RawMessage, since uint64) {
 	}
 }
 
-// drop forgets all results whose key begins with prefix.
-func (c *resultCache) drop(prefix string) {
+// drop forgets all results whose key begins with prefix, and reports whether there were any.
+func (c *resultCache) drop(prefix string) (found bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dropped++
 	for key, element := range c.entries {
 		if strings.HasPrefix(key, prefix) {
 			c.remove(element)
+			found = true
 		}
 	}
+	return found
 }
 
 func (c *resultCache) remove(element *list.Element) {

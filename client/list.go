@@ -18,9 +18,10 @@ import (
 
 // A listing is how a method's list is read.
 type listing[T any] struct {
-	method string
-	items  string          // the member of a page that holds them
-	key    func(*T) string // what tells an item from others; empty for none that could be used
+	method    string
+	directory string          // the URI of what is listed, for the method that wants one; it must know the method
+	items     string          // the member of a page that holds them
+	key       func(*T) string // what tells an item from others; empty for none that could be used
 	// quick reads a page of which nothing has to be left out; nil or false: it is to be read item by item.
 	quick func(json.RawMessage) (page[T], bool)
 }
@@ -66,7 +67,7 @@ func walk[T any](ctx context.Context, c *Client, of listing[T]) ([]T, error) {
 		case err == nil:
 		case pages > 0:
 			return incomplete(err)
-		case errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound:
+		case of.directory == "" && errors.As(err, &refusal) && refusal.Code == jsonrpc.CodeMethodNotFound:
 			return nil, nil
 		default:
 			return nil, c.named(err)
@@ -87,13 +88,9 @@ func walk[T any](ctx context.Context, c *Client, of listing[T]) ([]T, error) {
 }
 
 func readPage[T any](ctx context.Context, c *Client, of listing[T], cursor *string) (page[T], error) {
-	var params json.RawMessage
-	if cursor != nil {
-		encoded, err := mcp.Encode(mcp.ListParams{Cursor: cursor})
-		if err != nil {
-			return page[T]{}, err
-		}
-		params = encoded
+	params, err := of.params(cursor)
+	if err != nil {
+		return page[T]{}, err
 	}
 	raw, err := c.era.request(ctx, of.method, params, rpc.RequestOptions{Timeout: c.options.Timeout})
 	if err != nil {
@@ -110,6 +107,17 @@ func readPage[T any](ctx context.Context, c *Client, of listing[T], cursor *stri
 	usable := func(item *T) bool { return of.key(item) != "" }
 	items, err := decodeList(c, of.method, raw, of.items, &rest, usable)
 	return page[T]{items, rest.NextCursor}, err
+}
+
+// params are those of the request for a page; nil for none.
+func (l listing[T]) params(cursor *string) (json.RawMessage, error) {
+	switch {
+	case l.directory != "":
+		return mcp.Encode(mcp.DirectoryParams{URI: l.directory, Cursor: cursor})
+	case cursor != nil:
+		return mcp.Encode(mcp.ListParams{Cursor: cursor})
+	}
+	return nil, nil
 }
 
 // named puts the server's name before the end of a walk's time, which is the cause of a context and names none.

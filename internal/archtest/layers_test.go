@@ -24,7 +24,7 @@ var layers = []struct {
 		"transport/stdio", "transport/streamable", "transport/legacysse",
 	}},
 	{"L4", []string{"client", "replay", "internal/recorder", "internal/tracing"}},
-	{"L5", []string{"manager", "telemetry"}},
+	{"L5", []string{"manager", "telemetry", "skills"}},
 	{"L6", []string{".", "internal/demo"}},
 	{"L6 (catalogue, doctor)", []string{"internal/survival", "internal/doctor"}},
 	{"L7", []string{"internal/cli"}},
@@ -48,6 +48,7 @@ var never = map[string][]string{
 	"transport": {"jsonrpc"}, // a carrier's contract knows neither ids nor methods
 	"client":    carriers,
 	"manager":   append([]string{"auth"}, carriers...),
+	"skills":    append([]string{"auth", "config", "client"}, carriers...),
 	"telemetry": append([]string{"auth", "config"}, carriers...),
 }
 

@@ -48,7 +48,9 @@ func TestTheTableNamesEveryClientScenarioOfBothRevisions(t *testing.T) {
 	requireSuite(t)
 	ours := map[string][]string{}
 	for _, s := range readScenarios(t) {
-		ours[s.revision] = append(ours[s.revision], s.name)
+		if !strings.HasPrefix(s.name, "sep-2640-") { // of the skills extension, which is in no revision's list
+			ours[s.revision] = append(ours[s.revision], s.name)
+		}
 	}
 	delete(ours, "2025-03-26") // the suite has scenarios of it, and says nothing of which are required
 	for revision, names := range ours {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mcpwire/mcp"
+	"mcpwire/skills"
 )
 
 // A scenario is what the host does once it is connected.
@@ -26,6 +27,10 @@ var scenarios = map[string]scenario{
 	"http-invalid-tool-headers":           callAll,
 	"json-schema-ref-no-deref":            list,
 	"json-schema-2020-12-preservation":    echoSchema,
+	"sep-2640-client-no-prefetch":         listSkills,
+	"sep-2640-client-verify-digest":       refuseSkills,
+	"sep-2640-client-verify-size":         refuseSkills,
+	"sep-2640-client-verify-frontmatter":  refuseSkills,
 }
 
 type object = map[string]any
@@ -139,6 +144,49 @@ func echoSchema(ctx context.Context, h *host) error {
 		return errors.New("the tool with the schema is not listed")
 	}
 	return h.call(ctx, "json_schema_echo", object{"schema": tools[i].InputSchema})
+}
+
+var errNoSkills = errors.New("there are no skills")
+
+// listSkills learns of the server's skills, and needs none.
+func listSkills(ctx context.Context, h *host) error {
+	all, err := h.ListSkills(ctx)
+	if err == nil && len(all) == 0 {
+		err = errNoSkills
+	}
+	return err
+}
+
+// refuseSkills loads skills as an agent that wants to use them, with all their files. None of them is what its entry
+// says.
+func refuseSkills(ctx context.Context, h *host) error {
+	all, err := h.ListSkills(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return errNoSkills
+	}
+	for _, entry := range all {
+		err := useSkill(ctx, h, entry)
+		if _, refused := errors.AsType[*skills.VerifyError](err); !refused {
+			return fmt.Errorf("%s was not refused: %w", entry.URI, err)
+		}
+	}
+	return nil
+}
+
+func useSkill(ctx context.Context, h *host, entry mcp.Skill) error {
+	skill, err := skills.Load(ctx, h, entry, skills.Options{})
+	if err != nil {
+		return err
+	}
+	for _, file := range entry.Resources.Files {
+		if _, err := skill.Read(ctx, file.URI); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // authorized is what is done in every scenario that is about how the host gets a token.
