@@ -47,8 +47,8 @@ func (c *Client) ReadResource(ctx context.Context, uri string) (*mcp.ReadResourc
 // hasContents reports whether something was read. An answer without the URI is still one.
 func hasContents(r *mcp.ResourceContents) bool { return r.URI != "" || r.Text != nil || r.Blob != nil }
 
-// ForgetResource has the next ReadResource of this URI ask the server, even if what was read before may be kept for longer
-// (2026-07-28, caching). It reports whether anything had been kept.
+// ForgetResource has the next ReadResource of this URI ask the server, even if what was read before may be kept for
+// longer (2026-07-28, caching). It reports whether anything had been kept.
 func (c *Client) ForgetResource(uri string) bool {
 	e := c.newer.Load()
 	return e != nil && e.cache.drop(resourcePrefix(uri))

@@ -27,8 +27,8 @@ func (c *Client) ListSkills(ctx context.Context) ([]mcp.Skill, error) {
 }
 
 // GetSkill returns the entry of the skill whose SKILL.md has this URI, whether or not it is listed. That there is none
-// is a *jsonrpc.Error with jsonrpc.CodeInvalidParams; a server without the extension is an ErrNoSkills. Other errors are
-// those of rpc.Peer.Request.
+// is a *jsonrpc.Error with jsonrpc.CodeInvalidParams; a server without the extension is an ErrNoSkills. Other errors
+// are those of rpc.Peer.Request.
 func (c *Client) GetSkill(ctx context.Context, uri string) (*mcp.Skill, error) {
 	if _, err := c.skills(); err != nil {
 		return nil, err
@@ -48,10 +48,10 @@ func (c *Client) GetSkill(ctx context.Context, uri string) (*mcp.Skill, error) {
 	return &result.Skill, nil
 }
 
-// ReadDirectory returns what is in a directory: files, and directories by their media type mcp.MIMEDirectory. It is what
-// the server has now, and never a reason to read of a skill what its entry does not list (skills, directory reads). A
-// server that doesn't offer it is an ErrNoSkills. Other errors are as those of ListTools, and a *jsonrpc.Error with
-// jsonrpc.CodeInvalidParams where there is no such directory.
+// ReadDirectory returns what is in a directory: files, and directories by their media type mcp.MIMEDirectory. It is
+// what the server has now, and never a reason to read of a skill what its entry does not list (skills, directory
+// reads). A server that doesn't offer it is an ErrNoSkills. Other errors are as those of ListTools, and a
+// *jsonrpc.Error with jsonrpc.CodeInvalidParams where there is no such directory.
 func (c *Client) ReadDirectory(ctx context.Context, uri string) ([]mcp.Resource, error) {
 	if declared, err := c.skills(); err != nil {
 		return nil, err

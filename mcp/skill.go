@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ExtensionSkills identifies the skills extension among the Extensions of capabilities (io.modelcontextprotocol/skills).
+// ExtensionSkills identifies the skills extension among the Extensions of capabilities.
 const ExtensionSkills = "io.modelcontextprotocol/skills"
 
 // Methods of the skills extension. MethodReadDirectory is there only where SkillsCapability says so.

@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// A Frontmatter is what hosts show of a skill before they load it. The rest of the front matter is in the entry; none of
-// it may grant anything, such as the tools that "allowed-tools" names (skills, security considerations).
+// A Frontmatter is what hosts show of a skill before they load it. The rest of the front matter is in the entry;
+// nothing in it grants anything, such as the tools that "allowed-tools" names (skills, security considerations).
 type Frontmatter struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -130,4 +130,3 @@ func sameTime(y time.Time, j any) bool {
 	}
 	return false
 }
-

@@ -25,6 +25,7 @@ const (
 
 // A Reader reads the resources of the server that serves the skill; *client.Client is one.
 type Reader interface {
+	// ReadResource returns the contents of a resource.
 	ReadResource(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 	// ForgetResource has the next ReadResource ask the server, and reports whether anything had been kept.
 	ForgetResource(uri string) bool
@@ -85,8 +86,8 @@ func Load(ctx context.Context, server Reader, entry mcp.Skill, o Options) (*Skil
 }
 
 // Read reads and verifies a file of the skill: a URI, or a path relative to the skill's folder, such as
-// "references/FORMS.md". A file that the entry does not list is a *VerifyError, whether or not the server has it, unless
-// the skill is dynamic (skills, verification on read). Other errors are those of the server.
+// "references/FORMS.md". A file that the entry does not list is a *VerifyError, whether or not the server has it,
+// unless the skill is dynamic (skills, verification on read). Other errors are those of the server.
 func (s *Skill) Read(ctx context.Context, ref string) (*mcp.ResourceContents, error) {
 	uri, err := s.resolve(ref)
 	if err != nil {

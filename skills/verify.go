@@ -67,8 +67,8 @@ func checkFiles(entry *mcp.Skill, root string) error {
 	return nil
 }
 
-// within reports whether a URI is that of a file in a folder, whose URI ends with a slash. One that climbs out of it, or
-// may do so once somebody has decoded it, is not.
+// within reports whether a URI is that of a file in a folder, whose URI ends with a slash. One that climbs out of it,
+// or may do so once somebody has decoded it, is not.
 func within(uri, folder string) bool {
 	rest, ok := strings.CutPrefix(uri, folder)
 	if !ok || rest == "" || strings.ContainsAny(rest, "?#\\") {

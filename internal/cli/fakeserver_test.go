@@ -15,7 +15,7 @@ import (
 //	stderr TEXT          at the start
 //	stdout TEXT          at the start
 //	exit CODE            at the start, behind what stands above
-//	METHOD RESULT        answers the method; tools/call:NAME for one tool
+//	METHOD RESULT        answers the method; tools/call:NAME for one tool, resources/read:URI for one resource
 //	METHOD error ERROR   refuses it
 //
 // initialize is answered in any case; what no line names is refused with -32601.
@@ -65,6 +65,9 @@ func answer(message []byte, answers map[string]string) {
 	}
 	params := read([]byte(m["params"]))
 	result, ok := answers[method+":"+strings.Trim(params["name"], `"`)]
+	if !ok {
+		result, ok = answers[method+":"+strings.Trim(params["uri"], `"`)]
+	}
 	if !ok {
 		result, ok = answers[method]
 	}

@@ -120,6 +120,8 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"call", "pipe", "missing"}, false},
 		{[]string{"resources", "pipe"}, false},
 		{[]string{"read", "pipe", "x://missing"}, false},
+		{[]string{"skills", "pipe"}, false},
+		{[]string{"skill", "pipe", "skill://x/SKILL.md"}, false},
 		{[]string{"prompts", "web"}, false},
 		{[]string{"complete", "web", "p", "a=missing"}, false},
 		{[]string{"ping", "web"}, false},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"mcpwire/config"
 	"mcpwire/internal/redact"
 	"mcpwire/jsonrpc"
+	"mcpwire/mcp"
 	"mcpwire/transport"
 )
 
@@ -63,6 +65,7 @@ func (a *app) graver(server string, err, closeErr error) error {
 
 func (a *app) options(t target, f *serverFlags) mcpwire.Options {
 	o := mcpwire.Options{Trace: a.trace.sink()}
+	o.Capabilities.Extensions = map[string]json.RawMessage{mcp.ExtensionSkills: json.RawMessage(`{}`)}
 	o.Auth.Command = func(string) string { return "mcpwire login " + t.again }
 	o.ConnectTimeout = longer(t.Timeout, client.DefaultConnectTimeout)
 	o.ListTimeout = longer(t.Timeout, client.DefaultListTimeout)

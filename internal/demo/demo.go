@@ -26,8 +26,10 @@ func Serve(ctx context.Context) error {
 
 func newServer() *mcp.Server {
 	info := &mcp.Implementation{Name: Name, Title: "mcpwire demo server", Version: "1.0.0"}
+	capabilities := &mcp.ServerCapabilities{}
+	capabilities.AddExtension(skillsExtension, nil)
 	s := mcp.NewServer(info, &mcp.ServerOptions{
-		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, CompletionHandler: completeName,
+		Instructions: instructions, Capabilities: capabilities, CompletionHandler: completeName,
 	})
 	s.AddTool(addTool, add)
 	mcp.AddTool(s, &mcp.Tool{
@@ -48,6 +50,7 @@ func newServer() *mcp.Server {
 	addResources(s)
 	addTemplates(s)
 	addPrompts(s)
+	addSkills(s)
 	return s
 }
 
