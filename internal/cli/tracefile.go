@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,12 +59,16 @@ func (t *traceFile) sink() trace.Sink {
 	return t.writer.Sink
 }
 
+// traceGrace is how long the end of a run waits for whoever reads the trace from a pipe.
+const traceGrace = 2 * time.Second
+
 // endTrace writes what is left. What went wrong is told, and changes nothing of how the run went.
 func (a *app) endTrace() {
 	t := &a.trace
 	if t.writer == nil {
 		return
 	}
+	_ = t.file.SetWriteDeadline(time.Now().Add(traceGrace)) // a file has none, and does not need it
 	err := t.writer.Close()
 	if closeErr := t.file.Close(); err == nil {
 		err = closeErr
