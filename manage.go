@@ -2,11 +2,10 @@ package mcpwire
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"mcpwire/client"
 	"mcpwire/config"
+	"mcpwire/internal/filecache"
 	"mcpwire/manager"
 	"mcpwire/trace"
 )
@@ -60,11 +59,7 @@ func cacheDir(folder string) string {
 	case "none":
 		return ""
 	case "":
-		base, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		return filepath.Join(base, "mcpwire")
+		return filecache.UserFolder()
 	}
 	return folder
 }

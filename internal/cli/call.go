@@ -75,7 +75,7 @@ func (c *toolCall) call(ctx context.Context, conn *client.Client) error {
 		return usagef("%s: the tool %q is not allowed by the server's entry in %s", c.target.Name, c.tool, c.target.Origin)
 	}
 	c.console.say("listing the tools of " + c.target.Name)
-	tools, err := conn.ListTools(ctx)
+	tools, err := listedTools(ctx, conn, c.target)
 	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == c.tool })
 	switch {
 	case i < 0 && err != nil:

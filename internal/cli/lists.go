@@ -56,14 +56,7 @@ var prompts = listing[mcp.Prompt]{
 		if about := firstLine(p.Description, p.Title); about != "" {
 			text += "  " + o.shown(about)
 		}
-		fits := newSchema(json.RawMessage(`{"type":"string"}`)) // 2025-11-25, prompts, getting a prompt
-		var arguments []property
-		for _, a := range p.Arguments {
-			arguments = append(arguments, property{
-				name: a.Name, schema: fits, required: a.Required, description: firstLine(a.Description, a.Title),
-			})
-		}
-		return text + "\n" + o.shown(argumentLines(arguments))
+		return text + "\n" + o.shown(argumentLines(promptProperties(*p)))
 	},
 }
 

@@ -37,6 +37,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	c := newConsole(stderr)
 	a := &app{stdin: stdin, out: newOutput(stdout, c), console: c}
 	root := newRoot(a)
+	if isCompletion(args) {
+		a.offerCompletions(root, args)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -114,7 +117,7 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
-		replayCommand(a), doctorCommand(a))
+		replayCommand(a), doctorCommand(a), completionCommand(a))
 	return root
 }
 

@@ -115,6 +115,31 @@ func (s schema) typesAt(depth int) []string {
 	return types
 }
 
+// choices returns the values that fit, where they are few; none otherwise.
+func (s schema) choices() []json.RawMessage { return s.choicesAt(0) }
+
+func (s schema) choicesAt(depth int) []json.RawMessage {
+	if depth == maxSchemaDepth {
+		return nil
+	}
+	if one := s.members["const"]; one != nil {
+		return []json.RawMessage{one}
+	}
+	if several := elements(s.members["enum"]); len(several) > 0 {
+		return several
+	}
+	if slices.Contains(append(texts(s.members["type"]), scalar(s.members["type"])), "boolean") {
+		return []json.RawMessage{[]byte("true"), []byte("false")}
+	}
+	var all []json.RawMessage
+	for _, union := range []string{"anyOf", "oneOf"} {
+		for _, v := range elements(s.members[union]) {
+			all = append(all, s.at(v, 0).choicesAt(depth+1)...)
+		}
+	}
+	return all
+}
+
 // typeName describes what fits, for a list: "string", "array of integer", "a | b".
 func (s schema) typeName() string {
 	if values := elements(s.members["enum"]); len(values) > 0 {

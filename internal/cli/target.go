@@ -67,7 +67,8 @@ func (f *timeoutFlag) Set(text string) error {
 // An outputFlag is the form of a result; the zero value is text.
 type outputFlag struct{ json bool }
 
-func (f *outputFlag) Type() string { return "FORM" }
+func (f *outputFlag) Type() string      { return "FORM" }
+func (f *outputFlag) choices() []string { return []string{"text", "json"} }
 
 func (f *outputFlag) String() string {
 	if f.json {

@@ -50,7 +50,7 @@ With --output json they come as {"tools":[...]}, with their schemas as the serve
 // listTools prints the tools; of an incomplete list what there is, before the error.
 func (a *app) listTools(ctx context.Context, c *client.Client, t target, f *serverFlags) error {
 	a.console.say("listing the tools of " + t.Name)
-	tools, err := c.ListTools(ctx)
+	tools, err := listedTools(ctx, c, t)
 	all := len(tools)
 	tools = slices.DeleteFunc(tools, func(tool mcp.Tool) bool { return !t.Tools.Allows(tool.Name) })
 	if err == nil && len(tools) == 0 && all > 0 && !f.output.json {

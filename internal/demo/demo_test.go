@@ -182,6 +182,30 @@ func TestResourcesAndThePromptCanBeRead(t *testing.T) {
 	}
 }
 
+func TestWhatTheServerHasIsKnownWithoutAStart(t *testing.T) {
+	s, _ := connect(t, nil)
+	started, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := demo.ReadLists(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range started.Tools {
+		if !strings.Contains(string(known.Tools), `"name":"`+tool.Name+`"`) {
+			t.Errorf("no %s in %s", tool.Name, known.Tools)
+		}
+	}
+	for list, want := range map[string]string{
+		string(known.Resources): `"uri":"demo://readme"`, string(known.Prompts): `"name":"greet"`,
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("no %s in %s", want, list)
+		}
+	}
+}
+
 func TestTheEndOfInputEndsTheServer(t *testing.T) {
 	s, cmd := connect(t, nil)
 	if err := s.Close(); err != nil {

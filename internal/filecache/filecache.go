@@ -30,6 +30,16 @@ type Cache struct{ folder string }
 // In returns the cache in a folder, which need not exist. The folder is the cache's own.
 func In(folder string) Cache { return Cache{folder} }
 
+// UserFolder returns our folder in the user's folder for caches, in which each cache has a folder of its own; empty if
+// the user's is not known.
+func UserFolder() string {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(base, "mcpwire")
+}
+
 // Get returns what was put under the key, whole. It finds nothing if there is no such file, if it was put longer than
 // lifetime or more than a day in the future ago, if it is larger than limit bytes, or if it can't be read.
 func (c Cache) Get(key string, lifetime time.Duration, limit int64) (text []byte, ok bool) {
