@@ -117,7 +117,8 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
-		replayCommand(a), doctorCommand(a), completionCommand(a))
+		replayCommand(a), doctorCommand(a), completionCommand(a),
+		versionCommand(a))
 	return root
 }
 

@@ -144,11 +144,13 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"enable", "more"}, false},
 		{[]string{"remove", "more"}, false},
 		{[]string{"auth", "status"}, false},
+		{[]string{"version"}, false},
+		{[]string{"completion", "bash"}, false},
 	} {
 		t.Run(strings.Join(row.args[:min(len(row.args), 3)], " "), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
 			flags := []string{"--trace", path}
-			if !slices.Contains([]string{"post", "add", "disable", "enable", "remove"}, row.args[0]) {
+			if !slices.Contains([]string{"post", "add", "disable", "enable", "remove", "version", "completion"}, row.args[0]) {
 				flags = append(flags, "--config", file, "--verbose")
 			}
 			args := append(slices.Clone(row.args), flags...)
