@@ -8,14 +8,15 @@ BASELINE  := internal/bench/testdata/baseline.txt
 FUZZTIME  ?= 2m
 SOAKTIME  ?= 1m
 BENCH     ?= .
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: help check fmt format vet lint test mutations interop node-servers conformance bench bench-baseline bench-parts fuzz soak build clean
+.PHONY: help check fmt format vet lint test mutations interop node-servers conformance bench bench-baseline bench-parts fuzz soak build cross release release-check clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-check: format vet lint test ## Everything that a change must pass: format, vet, lint, tests with -race
+check: format vet cross lint test ## Everything that a change must pass: format, vet, cross-builds, lint, tests with -race
 
 fmt: $(LINTER) ## Format all Go files
 	$(LINTER) fmt
@@ -28,6 +29,12 @@ vet: ## go vet for Linux, Windows and macOS, and of the interop module
 	GOOS=windows $(GO) vet ./...
 	GOOS=darwin $(GO) vet ./...
 	$(GO) -C interop vet ./...
+
+cross: ## Build the program for macOS and Windows, and throw the result away
+	@for platform in darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		echo "building for $$platform"; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -o /dev/null ./cmd/mcpwire || exit 1; \
+	done
 
 lint: $(LINTER) ## golangci-lint on both modules
 	$(LINTER) run ./...
@@ -96,8 +103,41 @@ soak: ## Hundreds of lines with faults, kept busy for SOAKTIME (1m)
 build: ## Build bin/mcpwire
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcpwire ./cmd/mcpwire
 
+# The commit is given to the linker: what -buildvcs stamps is missing in a linked work tree, and differs between clones
+# with and without tags. Without git, as in an unpacked archive of the sources, there is none.
+release: ## Build archives for all PLATFORMS into dist/: the same bytes of a commit on every machine
+	@rm -rf dist .build/release && mkdir -p dist
+	@commit=$$(git rev-parse HEAD 2>/dev/null || true); modified=false; seconds=; stamp=; \
+	if test -n "$$commit"; then \
+		seconds=$$(git show -s --format=%ct HEAD); \
+		stamp=$$(TZ=UTC0 git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD); \
+		if test -n "$$(git status --porcelain)"; then \
+			echo 'warning: files differ from the commit: the release is marked as modified' >&2; modified=true; \
+		fi; \
+	fi; \
+	cli=mcpwire/internal/cli; binaries=; \
+	for platform in $(PLATFORMS); do \
+		echo "building for $$platform"; \
+		binary=.build/release/$$platform/mcpwire; binaries="$$binaries $$binary"; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -trimpath -buildvcs=false -ldflags \
+			"-s -w -X $$cli.linkedRevision=$$commit -X $$cli.linkedTime=$$stamp -X $$cli.linkedModified=$$modified" \
+			-o $$binary ./cmd/mcpwire || exit 1; \
+	done; \
+	$(GO) run ./internal/release/pack -out dist -revision "$$commit" -modified=$$modified \
+		-time "$${SOURCE_DATE_EPOCH:-$$seconds}" $$binaries
+	@ls dist
+
+release-check: ## Build one archive twice, in different folders, and compare the bytes
+	@rm -rf .build/release-check
+	@for clone in one another/folder; do \
+		git clone -q . .build/release-check/$$clone && \
+		$(MAKE) -C .build/release-check/$$clone release PLATFORMS=linux/amd64 || exit 1; \
+	done
+	cd .build/release-check && cmp one/dist/SHA256SUMS another/folder/dist/SHA256SUMS
+	cd .build/release-check/one/dist && { sha256sum -c SHA256SUMS || shasum -a 256 -c SHA256SUMS; }
+
 clean: ## Remove what was built and installed
-	rm -rf bin .build interop/node_modules interop/conformance/node_modules
+	rm -rf bin dist .build interop/node_modules interop/conformance/node_modules
 
 # The linter is pinned by tools/go.mod and built once for each version of that file.
 $(LINTER): tools/go.mod tools/go.sum

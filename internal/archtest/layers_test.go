@@ -28,7 +28,8 @@ var layers = []struct {
 	{"L6", []string{".", "internal/demo"}},
 	{"L6 (catalogue, doctor)", []string{"internal/survival", "internal/doctor"}},
 	{"L7", []string{"internal/cli"}},
-	{"L7 (program)", []string{"cmd/mcpwire"}},
+	{"L7 (program)", []string{"cmd/mcpwire", "internal/release"}},
+	{"L7 (packing)", []string{"internal/release/pack"}},
 }
 
 // support lists the packages that only tests import, and which of ours they import themselves.

@@ -60,6 +60,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return code
 }
 
+// Commands returns the program's command with all others below it, for those who describe them; they can't be run.
+func Commands() *cobra.Command { return newRoot(&app{}) }
+
 // An app is one run of the program.
 type app struct {
 	stdin    io.Reader

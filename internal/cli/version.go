@@ -14,6 +14,14 @@ import (
 	"mcpwire/mcp"
 )
 
+// The commit, which a release sets when it is linked: what the go command stamps is missing in linked work trees, and
+// depends on which tags a clone has.
+var (
+	linkedRevision string
+	linkedTime     string // RFC 3339, in UTC
+	linkedModified string // "true" or "false"
+)
+
 // A build is what the command version tells. Its members in JSON stay as they are from version to version.
 type build struct {
 	Version string `json:"version"`
@@ -53,6 +61,10 @@ and the revisions of the protocol that it speaks. "mcpwire --version" tells the 
 func thisBuild() build {
 	b := build{
 		Version: client.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Protocols: mcp.Revisions(),
+	}
+	if linkedRevision != "" {
+		b.Revision, b.Time, b.Modified = linkedRevision, linkedTime, linkedModified == "true"
+		return b
 	}
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {

@@ -1,0 +1,53 @@
+// Command pack makes the archives of a release of binaries that are named; "make release" runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"mcpwire/client"
+	"mcpwire/internal/release"
+)
+
+func main() {
+	var revision, seconds, out string
+	var modified bool
+	flag.StringVar(&revision, "revision", "", "the `COMMIT` that the binaries were built from")
+	flag.StringVar(&seconds, "time", "", "of all files, in `SECONDS` since 1970; empty: not known")
+	flag.BoolVar(&modified, "modified", false, "files differed from the commit, which the names of archives tell")
+	flag.StringVar(&out, "out", "dist", "the `FOLDER` to write to")
+	flag.Parse()
+	r := release.Release{Version: client.Version, Revision: revision, Time: release.Earliest, Root: "."}
+	if modified {
+		r.Version += "-modified"
+	}
+	if seconds != "" {
+		n, err := strconv.ParseInt(seconds, 10, 64)
+		if err != nil {
+			fail(fmt.Errorf("-time: %w", err))
+		}
+		if at := time.Unix(n, 0).UTC(); at.After(release.Earliest) {
+			r.Time = at
+		}
+	}
+	var programs []release.Program
+	for _, path := range flag.Args() {
+		p, err := release.ReadProgram(path)
+		if err != nil {
+			fail(err)
+		}
+		programs = append(programs, p)
+	}
+	if err := r.Pack(context.Background(), out, programs); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "pack:", err)
+	os.Exit(1)
+}
