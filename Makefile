@@ -106,8 +106,9 @@ build: ## Build bin/mcpwire
 # The commit is given to the linker: what -buildvcs stamps is missing in a linked work tree, and differs between clones
 # with and without tags. Without git, as in an unpacked archive of the sources, there is none.
 release: ## Build archives for all PLATFORMS into dist/: the same bytes of a commit on every machine
-	@rm -rf dist .build/release && mkdir -p dist
-	@commit=$$(git rev-parse HEAD 2>/dev/null || true); modified=false; seconds=; stamp=; \
+	@rm -rf dist .build/release && mkdir -p dist .build/release
+	@commit=$$(test -e .git && git rev-parse -q --verify HEAD); \
+	modified=false; seconds=; stamp=; \
 	if test -n "$$commit"; then \
 		seconds=$$(git show -s --format=%ct HEAD); \
 		stamp=$$(TZ=UTC0 git show -s --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ HEAD); \
@@ -115,16 +116,20 @@ release: ## Build archives for all PLATFORMS into dist/: the same bytes of a com
 			echo 'warning: files differ from the commit: the release is marked as modified' >&2; modified=true; \
 		fi; \
 	fi; \
-	cli=mcpwire/internal/cli; binaries=; \
+	cli=mcpwire/internal/cli; binaries=; modules=.build/release/modules; \
+	echo "std $$($(GO) env GOROOT)" > $$modules; export CGO_ENABLED=0; \
 	for platform in $(PLATFORMS); do \
 		echo "building for $$platform"; \
 		binary=.build/release/$$platform/mcpwire; binaries="$$binaries $$binary"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build -trimpath -buildvcs=false -ldflags \
+		export GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
+		$(GO) build -trimpath -buildvcs=false -o $$binary -ldflags \
 			"-s -w -X $$cli.linkedRevision=$$commit -X $$cli.linkedTime=$$stamp -X $$cli.linkedModified=$$modified" \
-			-o $$binary ./cmd/mcpwire || exit 1; \
+			./cmd/mcpwire && \
+		$(GO) list -deps -f '{{with .Module}}{{.Path}} {{.Dir}}{{end}}' ./cmd/mcpwire >> $$modules || exit 1; \
 	done; \
+	unset GOOS GOARCH; \
 	$(GO) run ./internal/release/pack -out dist -revision "$$commit" -modified=$$modified \
-		-time "$${SOURCE_DATE_EPOCH:-$$seconds}" $$binaries
+		-time "$${SOURCE_DATE_EPOCH:-$$seconds}" $$binaries < $$modules
 	@ls dist
 
 release-check: ## Build one archive twice, in different folders, and compare the bytes

@@ -7,9 +7,14 @@ import (
 	"testing"
 )
 
-// The commands of docs/trace.md are run, one after the other, in a folder of their own.
-func TestTheExamplesOfThePageAboutTracesWork(t *testing.T) {
-	page, err := os.ReadFile("../../docs/trace.md")
+func TestTheExamplesOfThePageAboutTracesWork(t *testing.T) { runExamples(t, "trace.md", 8) }
+
+func TestTheExamplesOfThePageAboutInstallingWork(t *testing.T) { runExamples(t, "install.md", 4) }
+
+// runExamples runs the commands of a page, which has at least so many, one after the other, in a folder of their own.
+func runExamples(t *testing.T, name string, atLeast int) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +38,7 @@ func TestTheExamplesOfThePageAboutTracesWork(t *testing.T) {
 			ran++
 		}
 	}
-	if ran < 8 {
+	if ran < atLeast {
 		t.Errorf("there were %d examples only", ran)
 	}
 }

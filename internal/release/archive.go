@@ -29,7 +29,7 @@ func sorted(folder string, files []File) []File {
 	return below
 }
 
-// tarGz returns a compressed tar archive of the files below a folder. Nothing in it depends on this machine or the time.
+// tarGz returns a compressed tar archive of the files, below a folder. It depends on nothing but what is given.
 func tarGz(folder string, files []File, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

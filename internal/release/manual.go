@@ -16,7 +16,7 @@ func Manual(cmd *cobra.Command, version string, date time.Time) []File {
 	cmd.InitDefaultHelpFlag()
 	p := &page{}
 	name := dashed(cmd)
-	p.linef(`.TH %s 1 %s "mcpwire %s" "mcpwire"`, strings.ToUpper(roff(name)), date.UTC().Format("2006-01-02"), version)
+	p.linef(`.TH %s 1 %s "mcpwire %s" "mcpwire"`, strings.ToUpper(roff(name)), date.UTC().Format(time.DateOnly), version)
 	p.linef(".SH NAME")
 	p.linef(`%s \- %s`, roff(name), roff(cmd.Short))
 	p.linef(".SH SYNOPSIS")

@@ -26,6 +26,8 @@ type Release struct {
 	Revision string    // the commit; empty: not known
 	Time     time.Time // of all files; not before Earliest
 	Root     string    // of the repository, where LICENSE and README.md are
+	// Modules are the folders of the modules that binaries are built of, by their paths, which is std for Go's own.
+	Modules map[string]string
 }
 
 // A Program is the program, built for one platform.
@@ -75,7 +77,11 @@ func (r Release) pack(p Program, common []File, write func(name string, data []b
 	if goos == "windows" {
 		program, ending, archive = "mcpwire.exe", ".zip", zipped
 	}
-	files := append([]File{{Name: program, Mode: 0o755, Data: p.Data}}, common...)
+	licences, err := r.licences(p)
+	if err != nil {
+		return err
+	}
+	files := append([]File{{Name: program, Mode: 0o755, Data: p.Data}, licences}, common...)
 	packed, err := archive(name, files, r.Time)
 	if err != nil {
 		return err

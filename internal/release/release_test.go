@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,11 +40,24 @@ func programs() []release.Program {
 	return all
 }
 
+// modules makes folders of modules with licences, and returns them.
+func modules(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, path := range []string{"std", "example.com/Upper/one", "example.com/two"} {
+		all[path] = t.TempDir()
+		if err := os.WriteFile(filepath.Join(all[path], "LICENSE.md"), []byte("the terms of "+path+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
 // packed makes a release and returns its files by name.
 func packed(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := t.TempDir()
-	r := release.Release{Version: "1.2.3", Revision: "c0ffee", Time: made, Root: "../.."}
+	r := release.Release{Version: "1.2.3", Revision: "c0ffee", Time: made, Root: "../..", Modules: modules(t)}
 	if err := r.Pack(t.Context(), out, programs()); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +99,8 @@ func TestAReleaseIsTheSameBytesAgain(t *testing.T) {
 // wanted are some files of each archive, with their modes.
 func wanted(program string) map[string]os.FileMode {
 	return map[string]os.FileMode{
-		program: 0o755, "LICENSE": 0o644, "README.md": 0o644, "man/mcpwire.1": 0o644, "man/mcpwire-auth-status.1": 0o644,
+		program: 0o755, "LICENSE": 0o644, "THIRD-PARTY-LICENSES": 0o644, "README.md": 0o644,
+		"man/mcpwire.1": 0o644, "man/mcpwire-auth-status.1": 0o644,
 		"completions/mcpwire.bash": 0o644, "completions/_mcpwire": 0o644, "completions/mcpwire.fish": 0o644,
 		"completions/mcpwire.ps1": 0o644,
 	}
@@ -99,7 +114,7 @@ func TestATarArchiveHasAllAndTellsNothingOfTheMachine(t *testing.T) {
 	archive, missing := tar.NewReader(uncompressed), wanted("mcpwire")
 	for {
 		h, err := archive.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -113,8 +128,12 @@ func TestATarArchiveHasAllAndTellsNothingOfTheMachine(t *testing.T) {
 			t.Errorf("%s has mode %v", h.Name, h.FileInfo().Mode())
 		}
 		delete(missing, name)
-		if data, _ := io.ReadAll(archive); name == "mcpwire" && string(data) != "a program for linux" {
-			t.Errorf("the program is %q", data)
+		data, err := io.ReadAll(archive)
+		text := map[string]string{
+			"mcpwire": "a program for linux", "THIRD-PARTY-LICENSES": "the terms of example.com/Upper/one",
+		}[name]
+		if err != nil || !strings.Contains(string(data), text) {
+			t.Errorf("%s is %q, %v", name, data, err)
 		}
 	}
 	if len(missing) > 0 {
@@ -167,9 +186,23 @@ func TestTheBillOfMaterialsNamesEachModule(t *testing.T) {
 	for _, c := range bill.Components {
 		purls = append(purls, c.Purl)
 	}
-	want := "pkg:golang/std@1.26.8 pkg:golang/example.com/upper/one@v1.2.3%2Bincompatible pkg:golang/example.com/fork@v2.0.1"
+	want := "pkg:golang/std@1.26.8 pkg:golang/example.com/upper/one@v1.2.3%2Bincompatible " +
+		"pkg:golang/example.com/fork@v2.0.1"
 	if got := strings.Join(purls, " "); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestWithoutALicenceNothingIsPacked(t *testing.T) {
+	r := release.Release{Version: "1.2.3", Time: made, Root: "../..", Modules: modules(t)}
+	if err := os.Remove(filepath.Join(r.Modules["example.com/two"], "LICENSE.md")); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"no licence of example.com/two", "licence of example.com/two"} {
+		if err := r.Pack(t.Context(), t.TempDir(), programs()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+		delete(r.Modules, "example.com/two")
 	}
 }
 

@@ -1,12 +1,15 @@
-// Command pack makes the archives of a release of binaries that are named; "make release" runs it.
+// Command pack makes the archives of a release of the binaries that are named; "make release" runs it. Its standard
+// input has the path and the folder of each module on a line.
 package main
 
 import (
+	"bufio"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpwire/client"
@@ -21,9 +24,19 @@ func main() {
 	flag.BoolVar(&modified, "modified", false, "files differed from the commit, which the names of archives tell")
 	flag.StringVar(&out, "out", "dist", "the `FOLDER` to write to")
 	flag.Parse()
-	r := release.Release{Version: client.Version, Revision: revision, Time: release.Earliest, Root: "."}
+	r := release.Release{
+		Version: client.Version, Revision: revision, Time: release.Earliest, Root: ".", Modules: map[string]string{},
+	}
 	if modified {
 		r.Version += "-modified"
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		path, folder, _ := strings.Cut(lines.Text(), " ")
+		r.Modules[path] = folder
+	}
+	if err := lines.Err(); err != nil {
+		fail(err)
 	}
 	if seconds != "" {
 		n, err := strconv.ParseInt(seconds, 10, 64)
