@@ -47,8 +47,8 @@ func harmless(word string) bool {
 	})
 }
 
-// A completer finds what completes the operands of a command. It goes by files alone: it starts nothing and asks nobody,
-// and of what can't be read it knows nothing.
+// A completer finds what completes the operands of a command. It goes by files alone: it starts nothing, asks nobody,
+// and knows nothing of what can't be read.
 type completer struct {
 	*app
 	cmd    *cobra.Command

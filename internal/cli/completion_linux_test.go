@@ -19,7 +19,8 @@ func TestShellsCompleteACall(t *testing.T) {
 		{"bash", "", []string{"bash", "--norc", "--noprofile", "-i"}, `eval "$(mcpwire completion bash)"`},
 		{
 			"bash with bash-completion", "/usr/share/bash-completion/bash_completion",
-			[]string{"bash", "--norc", "--noprofile", "-i"}, library + `eval "$(mcpwire completion bash)"`,
+			[]string{"bash", "--norc", "--noprofile", "-i"},
+			library + `eval "$(mcpwire completion bash)"`,
 		},
 		{"zsh", "", []string{"zsh", "-f", "-i"}, `autoload -U compinit; compinit -D -u; eval "$(mcpwire completion zsh)"`},
 		{"fish", "", []string{"fish", "-i"}, `mcpwire completion fish | source`},
