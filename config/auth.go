@@ -19,9 +19,19 @@ import (
 type Auth struct {
 	Off bool // "none": nobody logs in to this server, and a 401 of it is an error like any other
 
-	ClientID     string // of a client that the authorization server knows; empty: one is registered
-	ClientSecret string // its secret, if it has one
-	Issuer       string // the authorization server; empty: the one that the server names
+	Grant string // how a token is come by: AuthorizationCode (the same as empty), ClientCredentials, JWTBearer, Enterprise
+
+	ClientID         string       // of a client that the authorization server knows; empty: one is registered
+	ClientSecret     string       // its secret, if it has one
+	ClientSecretFrom SecretSource // where that is read instead
+	Issuer           string       // the authorization server; empty: the one that the server names
+
+	Assertion SecretSource // of JWTBearer: a JWT that says who we are; of Enterprise: the person's ID token
+	IdP       IdP          // of Enterprise
+
+	// DPoP is whether tokens are bound to a key, so that nobody else can use them (RFC 9449): nil: where the server asks
+	// for it; true: others are not taken; false: never.
+	DPoP *bool
 
 	Scopes []string // asked for in place of those that the server names; also written as one text, under "scope"
 
@@ -36,9 +46,10 @@ type Auth struct {
 
 // IsZero reports whether nothing is said.
 func (a Auth) IsZero() bool {
-	return !a.Off && a.ClientID == "" && a.ClientSecret == "" && a.Issuer == "" && len(a.Scopes) == 0 &&
-		a.CallbackPort == 0 && a.ClientMetadataURL == "" && a.TokenAuthMethod == "" && a.PrivateKey == "" &&
-		a.SigningAlgorithm == "" && !a.AllowPrivateNetworks
+	return !a.Off && a.Grant == "" && a.ClientID == "" && !a.hasSecret() && a.Issuer == "" && a.Assertion.IsZero() &&
+		a.IdP.IsZero() && a.DPoP == nil && len(a.Scopes) == 0 && a.CallbackPort == 0 &&
+		a.ClientMetadataURL == "" && a.TokenAuthMethod == "" && a.PrivateKey == "" && a.SigningAlgorithm == "" &&
+		!a.AllowPrivateNetworks
 }
 
 // Check returns what is wrong with one of the values, or does not fit together; nil if nothing is. It is for what is
@@ -74,11 +85,13 @@ func (a Auth) fault(known func(value string) bool) (key string, err error) {
 	switch {
 	case method != "" && known(method) && !slices.Contains(authMethods, method):
 		return "tokenAuthMethod", errors.New("must be " + list(authMethods))
-	case a.ClientSecret != "" && a.ClientID == "":
+	case a.ClientSecret != "" && !a.ClientSecretFrom.IsZero():
+		return "clientSecret", errors.New("is there twice, as it is and by where it is read")
+	case a.hasSecret() && a.ClientID == "":
 		return "clientSecret", errors.New("needs a clientId")
-	case a.ClientSecret != "" && (wants(authNone) || wants(privateKeyJWT)):
+	case a.hasSecret() && (wants(authNone) || wants(privateKeyJWT)):
 		return "tokenAuthMethod", fmt.Errorf("is %s, which has no use for the clientSecret", method)
-	case a.ClientID != "" && a.ClientSecret == "" && (wants(authMethods[0]) || wants(authMethods[1])):
+	case a.ClientID != "" && !a.hasSecret() && (wants(authMethods[0]) || wants(authMethods[1])):
 		return "tokenAuthMethod", fmt.Errorf("is %s, which needs a clientSecret", method)
 	case wants(privateKeyJWT) && a.PrivateKey == "":
 		return "tokenAuthMethod", errors.New("is private_key_jwt, which needs a privateKey")
@@ -95,7 +108,7 @@ func (a Auth) fault(known func(value string) bool) (key string, err error) {
 	case a.CallbackPort < 0 || a.CallbackPort > math.MaxUint16:
 		return "callbackPort", errPort
 	case a.Issuer != "" && known(a.Issuer) && !isIssuer(a.Issuer):
-		return "issuer", errors.New("must be an https URL without login, query and fragment (http for this machine only)")
+		return "issuer", errIssuer
 	case a.ClientMetadataURL != "" && known(a.ClientMetadataURL) && !isClientMetadata(a.ClientMetadataURL):
 		return "clientMetadataUrl", errors.New("must be an https URL with a path, without login and fragment")
 	}
@@ -104,8 +117,10 @@ func (a Auth) fault(known func(value string) bool) (key string, err error) {
 			return "scopes", errors.New("must hold words without blanks, quotes and backslashes")
 		}
 	}
-	return "", nil
+	return a.grantFault(known)
 }
+
+var errIssuer = errors.New("must be an https URL without login, query and fragment (http for this machine only)")
 
 var errPort = errors.New("must be a whole number from 1 to 65535")
 
@@ -139,8 +154,14 @@ func isClientMetadata(text string) bool {
 
 // authFields are the keys of the block, "scope" and "scopes" apart.
 var authFields = map[string]func(*Auth, jsontext.Value) error{
-	"clientId":          func(a *Auth, v jsontext.Value) error { return setText(&a.ClientID, v) },
-	"clientSecret":      func(a *Auth, v jsontext.Value) error { return setText(&a.ClientSecret, v) },
+	"grant":    func(a *Auth, v jsontext.Value) error { return setText(&a.Grant, v) },
+	"clientId": func(a *Auth, v jsontext.Value) error { return setText(&a.ClientID, v) },
+	"clientSecret": func(a *Auth, v jsontext.Value) error {
+		return setSecret(&a.ClientSecret, &a.ClientSecretFrom, v)
+	},
+	"assertion":         func(a *Auth, v jsontext.Value) error { return setSource(&a.Assertion, v) },
+	"idp":               setIdP,
+	"dpop":              setProofs,
 	"issuer":            func(a *Auth, v jsontext.Value) error { return setText(&a.Issuer, v) },
 	"scopes":            func(a *Auth, v jsontext.Value) error { return setTexts(&a.Scopes, v) },
 	"scope":             setScope,

@@ -237,6 +237,7 @@ func TestABlockForLoggingInIsWrittenAndReadBackAsItWas(t *testing.T) {
 		want string
 	}{
 		{full, fullText},
+		{managed, managedText},
 		{config.Auth{Off: true}, `"none"`},
 		{
 			config.Auth{ClientID: "me", PrivateKey: "/k.pem", SigningAlgorithm: "EdDSA"},

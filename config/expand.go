@@ -167,6 +167,12 @@ func (e *expansion) texts(field string, values map[string]string) map[string]str
 func (e *expansion) auth(a Auth) Auth {
 	a.ClientID = e.text("auth.clientId", a.ClientID)
 	a.ClientSecret = e.text("auth.clientSecret", a.ClientSecret)
+	a.ClientSecretFrom = a.ClientSecretFrom.expand("auth.clientSecret", e)
+	a.Assertion = a.Assertion.expand("auth.assertion", e)
+	a.IdP.Issuer = e.text("auth.idp", a.IdP.Issuer)
+	a.IdP.ClientID = e.text("auth.idp", a.IdP.ClientID)
+	a.IdP.ClientSecret = e.text("auth.idp", a.IdP.ClientSecret)
+	a.IdP.ClientSecretFrom = a.IdP.ClientSecretFrom.expand("auth.idp", e)
 	a.Issuer = e.text("auth.issuer", a.Issuer)
 	a.ClientMetadataURL = e.text("auth.clientMetadataUrl", a.ClientMetadataURL)
 	a.TokenAuthMethod = e.text("auth.tokenAuthMethod", a.TokenAuthMethod)
@@ -210,7 +216,10 @@ func folderOf(file string) string {
 // anchor makes relative paths of an entry absolute, but for those with references, which Expand does: only then can
 // it be told whether they are relative.
 func (s *Server) anchor() {
-	for _, path := range []*string{&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key, &s.Auth.PrivateKey} {
+	for _, path := range []*string{
+		&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key,
+		&s.Auth.PrivateKey, &s.Auth.Assertion.File, &s.Auth.ClientSecretFrom.File, &s.Auth.IdP.ClientSecretFrom.File,
+	} {
 		if *path != "" && !filepath.IsAbs(*path) && !strings.Contains(*path, "$") {
 			*path = filepath.Join(escaped(folderOf(s.Origin)), *path)
 		}

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Fingerprint returns a hash, in hexadecimal digits, of what decides which server is reached and how: everything but
@@ -54,6 +55,7 @@ func (a Auth) enter(h hash.Hash) {
 		return
 	}
 	for _, field := range [][2]string{
+		{"auth.grant", a.Grant},
 		{"auth.clientId", a.ClientID},
 		{"auth.clientSecret", a.ClientSecret},
 		{"auth.issuer", a.Issuer},
@@ -61,13 +63,26 @@ func (a Auth) enter(h hash.Hash) {
 		{"auth.tokenAuthMethod", a.TokenAuthMethod},
 		{"auth.privateKey", a.PrivateKey},
 		{"auth.signingAlgorithm", a.SigningAlgorithm},
+		{"auth.idp.issuer", a.IdP.Issuer},
+		{"auth.idp.clientId", a.IdP.ClientID},
+		{"auth.idp.clientSecret", a.IdP.ClientSecret},
 	} {
 		if field[1] != "" {
 			hashField(h, field[:]...)
 		}
 	}
-	if len(a.Scopes) > 0 {
-		hashField(h, append([]string{"auth.scopes"}, a.Scopes...)...)
+	for _, list := range [][]string{
+		append([]string{"auth.scopes"}, a.Scopes...),
+		append([]string{"auth.assertion"}, a.Assertion.Words()...),
+		append([]string{"auth.clientSecretFrom"}, a.ClientSecretFrom.Words()...),
+		append([]string{"auth.idp.clientSecretFrom"}, a.IdP.ClientSecretFrom.Words()...),
+	} {
+		if len(list) > 1 {
+			hashField(h, list...)
+		}
+	}
+	if a.DPoP != nil {
+		hashField(h, "auth.dpop", strconv.FormatBool(*a.DPoP))
 	}
 }
 

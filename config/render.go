@@ -65,8 +65,10 @@ func (a Auth) render(at style) string {
 			members = append(members, quote(name)+": "+value)
 		}
 	}
+	inner := at.deeper()
+	put("grant", jsonText(a.Grant))
 	put("clientId", jsonText(a.ClientID))
-	put("clientSecret", jsonText(a.ClientSecret))
+	put("clientSecret", jsonSecret(a.ClientSecret, a.ClientSecretFrom, inner))
 	put("issuer", jsonText(a.Issuer))
 	put("scopes", jsonList(a.Scopes))
 	if a.CallbackPort != 0 {
@@ -76,6 +78,11 @@ func (a Auth) render(at style) string {
 	put("tokenAuthMethod", jsonText(a.TokenAuthMethod))
 	put("privateKey", jsonText(a.PrivateKey))
 	put("signingAlgorithm", jsonText(a.SigningAlgorithm))
+	put("assertion", a.Assertion.render(inner))
+	put("idp", a.IdP.render(inner))
+	if a.DPoP != nil {
+		put("dpop", strconv.FormatBool(*a.DPoP))
+	}
 	put("allowPrivateNetworks", jsonFlag(a.AllowPrivateNetworks))
 	if members == nil {
 		return ""

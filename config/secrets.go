@@ -30,17 +30,7 @@ type part struct {
 // all that hides secrets, what is one.
 func (s Server) judged(show func(field string, parts []part) string) Server {
 	s.Command = show("command", value(s.Command))
-	s.Args = slices.Clone(s.Args)
-	expected := false // what comes next is a secret
-	for i, arg := range s.Args {
-		flag := strings.HasPrefix(arg, "-")
-		if expected && !flag {
-			s.Args[i] = show("args", []part{{arg, secret}})
-		} else {
-			s.Args[i] = show("args", argument(arg))
-		}
-		expected = flag && !strings.Contains(arg, "=") && redact.SecretName(strings.TrimLeft(arg, "-"))
-	}
+	s.Args = judgedArgs("args", s.Args, show)
 	named := func(field string, values map[string]string, isSecret func(name string) bool) map[string]string {
 		if values == nil {
 			return nil
@@ -64,13 +54,33 @@ func (s Server) judged(show func(field string, parts []part) string) Server {
 	return s
 }
 
+// judgedArgs returns a copy of a program's arguments in which show stands for each.
+func judgedArgs(field string, args []string, show func(field string, parts []part) string) []string {
+	args = slices.Clone(args)
+	expected := false // what comes next is a secret
+	for i, arg := range args {
+		flag := strings.HasPrefix(arg, "-")
+		if expected && !flag {
+			args[i] = show(field, []part{{arg, secret}})
+		} else {
+			args[i] = show(field, argument(arg))
+		}
+		expected = flag && !strings.Contains(arg, "=") && redact.SecretName(strings.TrimLeft(arg, "-"))
+	}
+	return args
+}
+
 // judged does for the block what Server.judged does for the entry.
 func (a Auth) judged(show func(field string, parts []part) string) Auth {
 	a.ClientSecret = show("auth.clientSecret", []part{{a.ClientSecret, secret}})
-	for _, text := range []*string{&a.ClientID, &a.TokenAuthMethod, &a.SigningAlgorithm} {
+	a.ClientSecretFrom = a.ClientSecretFrom.judged("auth.clientSecret", show)
+	a.Assertion = a.Assertion.judged("auth.assertion", show)
+	a.IdP.ClientSecret = show("auth.idp", []part{{a.IdP.ClientSecret, secret}})
+	a.IdP.ClientSecretFrom = a.IdP.ClientSecretFrom.judged("auth.idp", show)
+	for _, text := range []*string{&a.ClientID, &a.TokenAuthMethod, &a.SigningAlgorithm, &a.IdP.ClientID} {
 		*text = show("auth", value(*text))
 	}
-	for _, url := range []*string{&a.Issuer, &a.ClientMetadataURL} {
+	for _, url := range []*string{&a.Issuer, &a.ClientMetadataURL, &a.IdP.Issuer} {
 		*url = show("auth", address(*url))
 	}
 	key := value(a.PrivateKey)

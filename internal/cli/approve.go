@@ -129,7 +129,10 @@ func description(s config.Server) (lines []string) {
 	if s.Proxy != "" {
 		lines = append(lines, "through the proxy "+visible(masked.Proxy))
 	}
-	for _, v := range authValues(masked.Auth) {
+	shown, said := masked.Auth, s.Auth // what reads secrets is shown as it is: it can be a program
+	shown.Assertion, shown.ClientSecretFrom = said.Assertion, said.ClientSecretFrom
+	shown.IdP.ClientSecretFrom = said.IdP.ClientSecretFrom
+	for _, v := range authValues(shown) {
 		lines = append(lines, "with "+v.name+" "+visible(v.text))
 	}
 	return lines

@@ -155,12 +155,25 @@ func authValues(a config.Auth) (all []value) {
 	if a.Off {
 		return []value{{name: "auth", text: "none"}}
 	}
+	list := func(name string, words []string) {
+		if len(words) > 0 {
+			all = append(all, value{"auth." + name, shellWords(words), words})
+		}
+	}
+	add("grant", a.Grant)
 	add("clientId", a.ClientID)
 	add("clientSecret", a.ClientSecret)
+	list("clientSecret", a.ClientSecretFrom.Words())
 	add("issuer", a.Issuer)
-	if len(a.Scopes) > 0 {
-		all = append(all, value{"auth.scopes", shellWords(a.Scopes), a.Scopes})
+	list("assertion", a.Assertion.Words())
+	add("idp.issuer", a.IdP.Issuer)
+	add("idp.clientId", a.IdP.ClientID)
+	add("idp.clientSecret", a.IdP.ClientSecret)
+	list("idp.clientSecret", a.IdP.ClientSecretFrom.Words())
+	if a.DPoP != nil {
+		add("dpop", strconv.FormatBool(*a.DPoP))
 	}
+	list("scopes", a.Scopes)
 	if a.CallbackPort != 0 {
 		add("callbackPort", strconv.Itoa(a.CallbackPort))
 	}
