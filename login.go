@@ -40,14 +40,15 @@ type Auth struct {
 }
 
 // Login has a person log in to the server that s describes, and keeps what was granted. o.Auth.Authorizer shows the
-// person the way. The status holds no secrets.
+// person the way. Where the entry has a grant of machines it gets a token by that, and nobody is asked. The status holds
+// no secrets.
 func Login(ctx context.Context, s config.Server, o Options) (auth.Status, error) {
 	c, err := loginClient(s, o)
 	if err != nil {
 		return auth.Status{}, err
 	}
 	defer c.Close()
-	if o.Auth.Authorizer == nil {
+	if o.Auth.Authorizer == nil && !s.Auth.IsMachine() {
 		return auth.Status{}, errors.New("there is no way to ask a person: set Options.Auth.Authorizer")
 	}
 	status, err := c.Login(ctx, o.Auth.Authorizer)
@@ -148,6 +149,8 @@ func (w *web) authOptions(o Options) (auth.Options, error) {
 	a := auth.Options{
 		Server: s.Name, URL: s.URL, Headers: s.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy, OnTrace: w.trace,
 		ClientID: s.Auth.ClientID, ClientSecret: s.Auth.ClientSecret, Issuer: s.Auth.Issuer,
+		Grant: auth.Grant(s.Auth.Grant), ClientSecretFrom: reading(s.Auth.ClientSecretFrom, w.secrets),
+		Assertion: reading(s.Auth.Assertion, w.secrets), IdP: identityProvider(s.Auth.IdP, w.secrets),
 		Scopes: s.Auth.Scopes, MoreScopes: o.Auth.Scopes,
 		ClientMetadataURL: s.Auth.ClientMetadataURL, TokenAuthMethod: s.Auth.TokenAuthMethod,
 		SigningAlgorithm: s.Auth.SigningAlgorithm, AllowPrivateNetworks: s.Auth.AllowPrivateNetworks,

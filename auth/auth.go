@@ -2,7 +2,8 @@
 //
 // A Client is for one server. Client.Wrap puts it around the connections of a carrier, where it adds the access token
 // to each request, refreshes it before it expires or when it is refused, once for all processes, and says which login
-// is needed where that is not enough. Client.Login has a person log in. What was granted is kept in a Store.
+// is needed where that is not enough. Client.Login has a person log in, or gets the token of a machine, which is
+// otherwise done when a request is refused. What was granted is kept in a Store.
 package auth
 
 import (
@@ -36,10 +37,19 @@ type Options struct {
 	// OnTrace is told of each request about logging in, like those of a carrier; may be nil. It must be quick.
 	OnTrace func(httpwire.Trace)
 
+	// Grant is how tokens are come by (empty: AuthorizationCode). With the others nobody is ever asked.
+	Grant Grant
 	// ClientID is the client that was made for us at the authorization server by hand; empty: we register by ourselves.
 	ClientID string
 	// ClientSecret is its secret, if it has one.
 	ClientSecret string
+	// ClientSecretFrom gives it instead, whenever it is needed.
+	ClientSecretFrom Secret
+	// Assertion gives what says who we are: to the authorization server a JWT that is meant for it (JWTBearer), or to the
+	// identity provider the ID token of a person (Enterprise).
+	Assertion Secret
+	// IdP is the identity provider of Enterprise.
+	IdP IdP
 	// Issuer is the authorization server that ClientID is for, and the only one that is used (empty: the one that the
 	// server names; a ClientID is then for the first one that it was used with).
 	Issuer string
@@ -79,6 +89,7 @@ type Client struct {
 	unmade   error     // why there is none
 	web      *web
 	made     atomic.Bool // web is there
+	idp      *web        // of the identity provider; nil until it is needed. It is used by one flight at a time
 
 	ctx  context.Context // of what runs in the background
 	end  context.CancelFunc
@@ -94,6 +105,8 @@ type Client struct {
 	replaced string   // the refresh token that it has instead
 	vain     string   // the challenge for which a person was asked in vain
 	vainAt   time.Time
+	failed   *GrantError // why this machine was refused a token; nil: it was not
+	failedAt time.Time
 	past     []string // secrets besides those of the login; the newest
 }
 
@@ -101,6 +114,12 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	endpoint, err := parseEndpoint(o.URL)
 	if err != nil {
+		return nil, err
+	}
+	if o.Grant == "" {
+		o.Grant = AuthorizationCode
+	}
+	if err := o.Grant.check(&o); err != nil {
 		return nil, err
 	}
 	if o.Store == nil {
@@ -145,6 +164,9 @@ func (c *Client) Close() {
 	c.work.Wait()
 	if c.made.Load() {
 		c.web.endpoint.Close()
+	}
+	if c.idp != nil {
+		c.idp.endpoint.Close()
 	}
 }
 
@@ -200,6 +222,7 @@ func (c *Client) remember(values ...string) {
 type Status struct {
 	Server      string    // the entry's name
 	URL         string    // the MCP endpoint, without secrets
+	Grant       Grant     // how tokens are come by
 	LoggedIn    bool      // there is a token, or what gets one
 	Refreshable bool      // a new token can be had without a person
 	Issuer      string    // the authorization server; empty without a login, like all below
@@ -212,13 +235,16 @@ type Status struct {
 // Status returns what the store knows of the login.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	rec, err := c.o.Store.Load(ctx, c.key)
-	return c.status(rec.Login), err
+	return c.status(c.fitting(rec.Login)), err
 }
 
 func (c *Client) status(l *Login) Status {
-	s := Status{Server: c.o.Server, URL: redact.URL(canonical(c.endpoint))}
+	s := Status{
+		Server: c.o.Server, URL: redact.URL(canonical(c.endpoint)), Grant: c.o.Grant, Refreshable: c.o.Grant.machine(),
+	}
 	if l != nil {
-		s.LoggedIn, s.Refreshable = l.AccessToken != "" || l.RefreshToken != "", l.RefreshToken != ""
+		s.LoggedIn = l.AccessToken != "" || l.RefreshToken != ""
+		s.Refreshable = s.Refreshable || l.RefreshToken != ""
 		s.Issuer, s.Account, s.Scopes = line(l.Issuer), line(l.Account), nil
 		for _, scope := range l.Scopes {
 			s.Scopes = append(s.Scopes, line(scope))

@@ -87,3 +87,12 @@ func within(part, whole []string) bool {
 	}
 	return true
 }
+
+// said returns what a refusal says, for people.
+func (c challenge) said(w *web) string {
+	text := first(c.code, "it does not say why")
+	if c.text != "" {
+		text += " (" + c.text + ")"
+	}
+	return w.endpoint.Line(text, addressShown)
+}

@@ -20,9 +20,14 @@ import (
 
 // Login has a person log in, whatever the store has, and keeps what was granted. One login of a server goes on at a
 // time, in all processes; others wait for it. ctx bounds it all. How long a person may take is the Authorizer's to say.
+// With a Grant of machines nobody is asked, and how may be nil.
 func (c *Client) Login(ctx context.Context, how Authorizer) (Status, error) {
 	if err := c.prepare(); err != nil {
 		return Status{}, err
+	}
+	if c.o.Grant.machine() {
+		l, err := c.anew(ctx)
+		return c.status(l), err
 	}
 	ch, err := c.ask(ctx)
 	if err != nil {
@@ -131,17 +136,22 @@ func (c *Client) plan(ctx context.Context, ch challenge, granted []string) (p pl
 		c.o.Logger.Warn("what was known of the login can't be read and is replaced", "server", c.o.Server, "error", err)
 	}
 	c.hideAll(p.record)
+	return p, c.discover(ctx, ch, granted, &p)
+}
+
+// discover finds the resource, its authorization server, and the scopes to ask for.
+func (c *Client) discover(ctx context.Context, ch challenge, granted []string, p *plan) (err error) {
 	if p.resource, err = c.resource(ctx, ch); err != nil {
-		return p, err
+		return err
 	}
 	if p.server, err = c.server(ctx, p.resource); err != nil {
-		return p, err
+		return err
 	}
 	if l := p.record.Login; l != nil && !sameIssuer(l.Issuer, p.server.Issuer) {
 		granted = nil // by another server
 	}
 	p.scopes = c.wanted(p.server, p.resource, ch, granted)
-	return p, nil
+	return nil
 }
 
 // dialogue asks the person, and exchanges what comes back for tokens (OAuth 2.1, section 4.1; RFC 7636).
@@ -183,9 +193,12 @@ func (c *Client) dialogue(ctx context.Context, window Window, p plan, anew bool)
 	if err != nil {
 		return nil, err
 	}
-	g, err := c.request(ctx, "exchanging the code for a token", p.server.Token, p.server.Issuer, me, url.Values{
-		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {window.RedirectURI()},
-		"code_verifier": {verifier}, "resource": {p.resource.id},
+	g, err := c.request(ctx, tokenRequest{
+		what: "exchanging the code for a token", web: c.web, endpoint: p.server.Token, issuer: p.server.Issuer, client: me,
+		form: url.Values{
+			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {window.RedirectURI()},
+			"code_verifier": {verifier}, "resource": {p.resource.id},
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -353,7 +366,11 @@ func (c *Client) revoke(ctx context.Context, rec Record) error {
 	}
 	form := url.Values{"token": {token}, "token_type_hint": {hint}}
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	if err := c.prove(c.clientOf(rec, l), l.Issuer, header, form); err != nil {
+	me, err := c.clientOf(ctx, rec, l)
+	if err != nil {
+		return err
+	}
+	if err := c.prove(me, l.Issuer, header, form); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	a, err := c.web.post(ctx, to, header, form.Encode())

@@ -43,8 +43,9 @@ func (l *Login) good(at time.Time) bool {
 
 // due reports whether the access token is to be refreshed before it is used: it has expired, or will have in a fifth of
 // its life, 30 s at most. Of one whose life is not known only the server can tell.
-func (l *Login) due(at time.Time) bool {
-	return !l.Expires.IsZero() && l.RefreshToken != "" && !l.good(at.Add(min(earliest, l.Expires.Sub(l.Obtained)/5)))
+func (c *Client) due(l *Login, at time.Time) bool {
+	renewable := l.RefreshToken != "" || c.o.Grant.machine()
+	return renewable && !l.Expires.IsZero() && !l.good(at.Add(min(earliest, l.Expires.Sub(l.Obtained)/5)))
 }
 
 // current returns the login whose token goes with the next request, refreshed where that is due; nil if there is none.
@@ -57,7 +58,7 @@ func (c *Client) current(ctx context.Context) (*Login, error) {
 		return nil, err
 	case l.AccessToken == "" && l.RefreshToken == "":
 		return nil, nil
-	case l.AccessToken != "" && !l.due(now):
+	case l.AccessToken != "" && !c.due(l, now):
 		return l, nil
 	}
 	if !l.good(now) {
@@ -103,6 +104,7 @@ func (c *Client) load(ctx context.Context) (Record, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	rec.Login = c.fitting(rec.Login)
 	if c.unkept != nil && rec.Login != nil && rec.Login.RefreshToken == c.replaced {
 		rec.Login = c.unkept // the store is behind: what it has was used up
 	}
@@ -142,8 +144,29 @@ func (c *Client) adopt(l *Login) *Login {
 // renew returns a login with a newer token than tried. However many calls want one, there is one refresh at a time,
 // which goes on when the call that began it has ended: a refresh token may be good for one use only.
 func (c *Client) renew(ctx context.Context, tried *Login) (*Login, error) {
+	if c.o.Grant.machine() {
+		return c.earned(ctx, tried, tried.challenge())
+	}
+	return c.once(ctx, func() *Login {
+		if c.login.replaces(tried) {
+			return c.login
+		}
+		return nil
+	}, func(ctx context.Context) (*Login, error) { return c.refresh(ctx, tried) })
+}
+
+// replaces reports whether a login has a good token that is another than that of tried. Both may be nil.
+func (l *Login) replaces(tried *Login) bool {
+	return l != nil && l.good(time.Now()) && (tried == nil || l.AccessToken != tried.AccessToken)
+}
+
+// once returns what work brings, which is done once for all who ask meanwhile, or what ready has, which is called with
+// mu held. The work goes on when who began it has gone.
+func (c *Client) once(
+	ctx context.Context, ready func() *Login, work func(context.Context) (*Login, error),
+) (*Login, error) {
 	c.mu.Lock()
-	if l := c.login; l != nil && l.AccessToken != tried.AccessToken && l.good(time.Now()) {
+	if l := ready(); l != nil {
 		c.mu.Unlock()
 		return l, nil
 	}
@@ -158,7 +181,7 @@ func (c *Client) renew(ctx context.Context, tried *Login) (*Login, error) {
 		c.work.Go(func() {
 			limit := &transport.TimeoutError{What: "token refresh", After: refreshLimit}
 			ctx, cancel := context.WithTimeoutCause(c.ctx, refreshLimit, limit)
-			f.login, f.err = c.refresh(ctx, tried)
+			f.login, f.err = work(ctx)
 			cancel()
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -302,7 +325,13 @@ func (c *Client) refreshed(ctx context.Context, rec Record) (*Login, error) {
 	if l.Resource != "" {
 		form.Set("resource", l.Resource)
 	}
-	g, err := c.request(ctx, "refreshing the token", l.TokenEndpoint, l.Issuer, c.clientOf(rec, l), form)
+	me, err := c.clientOf(ctx, rec, l)
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.request(ctx, tokenRequest{
+		what: "refreshing the token", web: c.web, endpoint: l.TokenEndpoint, issuer: l.Issuer, client: me, form: form,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -312,16 +341,16 @@ func (c *Client) refreshed(ctx context.Context, rec Record) (*Login, error) {
 }
 
 // clientOf returns the client that a login was given to.
-func (c *Client) clientOf(rec Record, l *Login) Registration {
-	me := Registration{ClientID: l.ClientID, AuthMethod: l.AuthMethod}
+func (c *Client) clientOf(ctx context.Context, rec Record, l *Login) (me Registration, err error) {
+	me = Registration{ClientID: l.ClientID, AuthMethod: l.AuthMethod}
 	if known := rec.Registrations[l.Issuer]; l.ClientID == c.o.ClientID {
 		if c.o.Issuer == "" || sameIssuer(l.Issuer, c.o.Issuer) {
-			me.ClientSecret = c.o.ClientSecret
+			me.ClientSecret, err = c.clientSecret(ctx)
 		}
 	} else if known.ClientID == l.ClientID {
 		me.ClientSecret = known.ClientSecret
 	}
-	return me
+	return me, err
 }
 
 // take puts in what a token endpoint gave. What it left out stays as it was (RFC 6749, section 6).

@@ -27,7 +27,9 @@ func (c *Client) registration(
 ) (Registration, error) {
 	switch {
 	case c.o.ClientID != "":
-		return c.configured(s, rec)
+		return c.configured(ctx, s, rec)
+	case c.o.Grant.machine():
+		return Registration{AuthMethod: noProof}, nil // what it shows says who it is (RFC 7521, section 4.1)
 	case c.documented(s):
 		return Registration{ClientID: c.o.ClientMetadataURL, AuthMethod: c.documentMethod(s)}, nil
 	case s.Registration == "":
@@ -53,7 +55,7 @@ func (c *Client) enrols(s *server) bool {
 
 // configured is the client that the entry names. Its id and its secret are for one authorization server only: the
 // configured one, else the first that it was used with.
-func (c *Client) configured(s *server, rec Record) (Registration, error) {
+func (c *Client) configured(ctx context.Context, s *server, rec Record) (Registration, error) {
 	if c.o.Issuer != "" && !sameIssuer(c.o.Issuer, s.Issuer) {
 		return Registration{}, c.otherIssuer("the server", s.Issuer)
 	}
@@ -65,9 +67,21 @@ func (c *Client) configured(s *server, rec Record) (Registration, error) {
 			}
 		}
 	}
-	return Registration{
-		ClientID: c.o.ClientID, ClientSecret: c.o.ClientSecret, AuthMethod: c.configuredMethod(s),
-	}, nil
+	secret, err := c.clientSecret(ctx)
+	return Registration{ClientID: c.o.ClientID, ClientSecret: secret, AuthMethod: c.configuredMethod(s)}, err
+}
+
+// clientSecret returns the secret of the configured client; empty if it has none.
+func (c *Client) clientSecret(ctx context.Context) (string, error) {
+	if c.o.ClientSecretFrom == nil {
+		return c.o.ClientSecret, nil
+	}
+	secret, err := c.o.ClientSecretFrom(ctx)
+	if err != nil {
+		return "", &credentialError{"clientSecret", err}
+	}
+	c.hide(secret)
+	return secret, nil
 }
 
 // configuredMethod returns how the configured client proves itself.
@@ -77,8 +91,15 @@ func (c *Client) configuredMethod(s *server) string {
 		return c.o.TokenAuthMethod
 	case c.o.PrivateKey != nil:
 		return privateKeyJWT
-	case c.o.ClientSecret == "":
+	case c.o.ClientSecret == "" && c.o.ClientSecretFrom == nil:
 		return noProof
+	}
+	return secretMethod(s)
+}
+
+// secretMethod returns how a client that has a secret proves itself.
+func secretMethod(s *server) string {
+	switch {
 	case len(s.AuthMethods) == 0 || slices.Contains(s.AuthMethods, clientSecretBasic):
 		return clientSecretBasic
 	case slices.Contains(s.AuthMethods, clientSecretPost):

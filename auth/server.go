@@ -34,36 +34,51 @@ func (c *Client) server(ctx context.Context, r resource) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tried []string
-	for _, at := range serverPlaces(issuer) {
-		a, err := c.web.get(ctx, at)
-		if errors.Is(err, httpwire.ErrOtherOrigin) {
-			tried = append(tried, c.web.endpoint.Show(at))
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("the authorization server's metadata: %w", err)
-		}
-		doc, isJSON := document[server](a)
-		switch {
-		case a.ok() && isJSON && (doc.Issuer != "" || doc.Token != ""): // else it is something else
-			return c.accepted(at, r.issuer, &doc)
-		case a.status >= 500:
-			return nil, fmt.Errorf("the authorization server's metadata: %w", c.web.refusal(a))
-		}
-		tried = append(tried, c.web.endpoint.Show(at))
-	}
-	switch {
+	doc, at, err := c.web.describing(ctx, issuer)
+	switch none, isNone := errors.AsType[*noMetadata](err); {
+	case err == nil:
+		return c.accepted(at, r.issuer, doc)
+	case !isNone:
+		return nil, fmt.Errorf("the authorization server's metadata: %w", err)
 	case r.open:
 		return nil, errors.New("the server answers without a login, and names no authorization server")
 	case !r.old:
-		return nil, fmt.Errorf("the authorization server %s has no metadata; tried were %s",
-			c.shown(r.issuer), strings.Join(tried, ", "))
+		return nil, fmt.Errorf("the authorization server %s %w", c.shown(r.issuer), none)
 	}
 	return &server{
 		Issuer: r.issuer, Authorization: r.issuer + "/authorize", Token: r.issuer + "/token",
 		Registration: r.issuer + "/register",
 	}, nil
+}
+
+// noMetadata tells where there was none.
+type noMetadata struct{ tried []string }
+
+// Error returns "has no metadata; tried were <addresses>".
+func (e *noMetadata) Error() string {
+	return "has no metadata; tried were " + strings.Join(e.tried, ", ")
+}
+
+// describing fetches the metadata of an issuer, and tells from where. The error is a noMetadata if there is none.
+func (w *web) describing(ctx context.Context, issuer *url.URL) (*server, *url.URL, error) {
+	var none noMetadata
+	for _, at := range serverPlaces(issuer) {
+		a, err := w.get(ctx, at)
+		if err != nil && !errors.Is(err, httpwire.ErrOtherOrigin) {
+			return nil, nil, err
+		}
+		if err == nil {
+			doc, isJSON := document[server](a)
+			switch {
+			case a.ok() && isJSON && (doc.Issuer != "" || doc.Token != ""): // else it is something else
+				return &doc, at, nil
+			case a.status >= 500:
+				return nil, nil, w.refusal(a)
+			}
+		}
+		none.tried = append(none.tried, w.endpoint.Show(at))
+	}
+	return nil, nil, &none
 }
 
 // serverPlaces returns where an issuer's metadata may be, in the order of the specification (2026-07-28, authorization,
@@ -95,7 +110,7 @@ func (c *Client) accepted(at *url.URL, issuer string, s *server) (*server, error
 		c.o.Logger.Warn("the authorization server's issuer differs by a slash at its end",
 			"server", c.o.Server, "issuer", c.shown(s.Issuer), "asked", c.shown(issuer))
 	}
-	if !slices.Contains(s.Challenges, "S256") {
+	if !c.o.Grant.machine() && !slices.Contains(s.Challenges, "S256") {
 		return nil, fmt.Errorf("the authorization server %s does not say that it supports PKCE with S256 "+
 			"(code_challenge_methods_supported), without which a login is not safe", c.shown(issuer))
 	}
@@ -103,7 +118,7 @@ func (c *Client) accepted(at *url.URL, issuer string, s *server) (*server, error
 		name, address string
 		needed        bool
 	}{
-		{"authorization_endpoint", s.Authorization, true},
+		{"authorization_endpoint", s.Authorization, !c.o.Grant.machine()},
 		{"token_endpoint", s.Token, true},
 		{"registration_endpoint", s.Registration, false},
 		{"revocation_endpoint", s.Revocation, false},
@@ -140,7 +155,7 @@ func (c *Client) wanted(s *server, r resource, ch challenge, granted []string) [
 		scopes = r.scopes
 	}
 	scopes = union(granted, union(scopes, c.o.MoreScopes))
-	if len(scopes) > 0 && slices.Contains(s.Scopes, offlineAccess) {
+	if len(scopes) > 0 && slices.Contains(s.Scopes, offlineAccess) && !c.o.Grant.machine() {
 		scopes = union(scopes, []string{offlineAccess})
 	}
 	return scopes

@@ -54,6 +54,8 @@ type Login struct {
 	Revocation    string `json:"revocation,omitempty"`    // where they are given back; empty: nowhere
 	ClientID      string `json:"client_id"`               // to whom they were given
 	AuthMethod    string `json:"auth_method"`             // how that client proves itself
+	Grant         Grant  `json:"grant,omitempty"`         // how it was come by; empty: AuthorizationCode
+	Metadata      string `json:"metadata,omitempty"`      // where a refusal says that the resource's metadata is
 	Account       string `json:"account,omitempty"`       // who logged in, as far as a token tells, for people to read
 	AccessToken   string `json:"access_token,omitempty"`  // empty: it is known to be worth nothing
 	RefreshToken  string `json:"refresh_token,omitempty"` // empty: there is none

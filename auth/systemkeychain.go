@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -57,4 +58,36 @@ func named(err error) error {
 		return ErrNoItem
 	}
 	return err
+}
+
+// secretService is the service of what people have put into the keychain for us. It is not that of our items, so that no
+// entry can name one of those.
+const secretService = "mcpwire-secret"
+
+// secrets asks for what people have put there.
+var secretVault = newVault(secretKeychain{})
+
+// KeychainSecret returns the text that the user has put into the keychain of the system under a name: the password of
+// the service mcpwire-secret whose account (or username) it is. It waits three seconds at most.
+func KeychainSecret(ctx context.Context, name string) (string, error) {
+	if !hasKeychain() {
+		return "", errNone
+	}
+	text, err := ask(ctx, secretVault, func(k Keychain) (string, error) { return k.Get(name) })
+	if errors.Is(err, ErrNoItem) {
+		return "", fmt.Errorf("there is no such account of the service %s", secretService)
+	}
+	return text, err
+}
+
+// secretKeychain reads the service of people.
+type secretKeychain struct{ Keychain }
+
+// Get implements Keychain.
+func (secretKeychain) Get(name string) (string, error) {
+	if err := unlocked(); err != nil {
+		return "", err
+	}
+	text, err := keyring.Get(secretService, name)
+	return text, named(err)
 }

@@ -27,33 +27,53 @@ type grant struct {
 	account         string
 }
 
-// request asks a token endpoint for tokens. The form holds all but what proves who we are.
-func (c *Client) request(
-	ctx context.Context, what, endpoint, issuer string, me Registration, form url.Values,
-) (grant, error) {
-	to, err := c.web.rules.check("token_endpoint", endpoint)
+// A tokenRequest is what a token endpoint is asked.
+type tokenRequest struct {
+	what     string // we do, for errors
+	web      *web
+	endpoint string
+	issuer   string
+	client   Registration
+	form     url.Values // all but what proves who we are
+}
+
+// secretParameters are those of a form that must not be shown when a server quotes them.
+var secretParameters = []string{
+	"code", "code_verifier", "refresh_token", "client_secret", "client_assertion", "assertion", "subject_token",
+}
+
+// request asks a token endpoint for tokens.
+func (c *Client) request(ctx context.Context, r tokenRequest) (grant, error) {
+	sent := time.Now()
+	a, err := c.tokens(ctx, r)
 	if err != nil {
 		return grant{}, err
 	}
-	form = maps.Clone(form)
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	if err := c.prove(me, issuer, header, form); err != nil {
-		return grant{}, fmt.Errorf("%s: %w", what, err)
-	}
-	for _, name := range []string{"code", "code_verifier", "refresh_token", "client_secret", "client_assertion"} {
-		if value := form.Get(name); value != "" {
-			c.hide(value)
-		}
-	}
-	sent := time.Now()
-	a, err := c.web.post(ctx, to, header, form.Encode())
+	return c.granted(r.what, a, sent)
+}
+
+// tokens asks a token endpoint, and returns its answer if that is a success.
+func (c *Client) tokens(ctx context.Context, r tokenRequest) (answer, error) {
+	to, err := r.web.rules.check("token_endpoint", r.endpoint)
 	if err != nil {
-		return grant{}, fmt.Errorf("%s: %w", what, err)
+		return answer{}, err
 	}
-	if !a.ok() {
-		return grant{}, c.web.refusedBy(what, a)
+	form := maps.Clone(r.form)
+	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	if err := c.prove(r.client, r.issuer, header, form); err != nil {
+		return answer{}, fmt.Errorf("%s: %w", r.what, err)
 	}
-	return c.granted(what, a, sent)
+	for _, name := range secretParameters {
+		c.hide(form.Get(name))
+	}
+	a, err := r.web.post(ctx, to, header, form.Encode())
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%s: %w", r.what, err)
+	case !a.ok():
+		return a, r.web.refusedBy(r.what, a)
+	}
+	return a, nil
 }
 
 // prove adds to a request what proves who we are (RFC 6749, section 2.3; RFC 7523, section 2.2).
@@ -77,7 +97,9 @@ func (c *Client) prove(me Registration, issuer string, header http.Header, form 
 		form.Set("client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
 		form.Set("client_assertion", signed)
 	case noProof:
-		form.Set("client_id", me.ClientID)
+		if me.ClientID != "" {
+			form.Set("client_id", me.ClientID)
+		}
 	default:
 		return fmt.Errorf("the authorization server wants the client to prove itself by %q, which is not supported",
 			c.web.endpoint.Line(me.AuthMethod, 60))

@@ -52,7 +52,7 @@ func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized && why == nil {
+	if resp.StatusCode == http.StatusUnauthorized && why == nil && !c.o.Grant.machine() {
 		var newer *Login
 		newer, why = c.newer(r.Context(), login)
 		switch {
@@ -79,7 +79,7 @@ func (t *tripper) stepUp(r *http.Request, resp *http.Response, login *Login, why
 			return resp, nil
 		}
 		if steps == mostSteps || steps > 0 && (ch.code != insufficientScope || within(ch.scopes, login.Scopes)) {
-			err := c.loginError(ch.scopes, errors.New("the server refuses what was just granted"))
+			err := c.unhelped(ch)
 			c.inVain(ch)
 			httpwire.Explain(resp, err)
 			return resp, nil
@@ -97,6 +97,14 @@ func (t *tripper) stepUp(r *http.Request, resp *http.Response, login *Login, why
 			return nil, err
 		}
 	}
+}
+
+// unhelped tells that what was just granted is refused.
+func (c *Client) unhelped(ch challenge) error {
+	if c.o.Grant.machine() {
+		return c.grantError(StepUse, "", fmt.Errorf("the server refuses what was just granted: %s", ch.said(c.web)))
+	}
+	return c.loginError(ch.scopes, errors.New("the server refuses what was just granted"))
 }
 
 // vainPause is how long nobody is asked again for what was asked in vain.
@@ -127,6 +135,9 @@ func refusal(resp *http.Response, login *Login) (ch challenge, wanted bool) {
 // agreed has a person agree, if one may be asked, and returns the login that came of it. Others who want the same wait
 // for it. The error is a LoginError, or tells why the person's answer came to nothing.
 func (c *Client) agreed(ctx context.Context, ch challenge, tried *Login) (*Login, error) {
+	if c.o.Grant.machine() {
+		return c.earned(ctx, tried, ch)
+	}
 	var missing []string
 	if ch.code == insufficientScope {
 		missing = ch.scopes

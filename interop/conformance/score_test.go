@@ -23,8 +23,7 @@ type scenario struct {
 
 // extensions are the scenarios of extensions of authorization, which are reported only.
 var extensions = []string{
-	"auth/client-credentials-basic", "auth/client-credentials-jwt", "auth/dpop", "auth/dpop-nonce",
-	"auth/enterprise-managed-authorization", "auth/wif-jwt-bearer",
+	"auth/dpop", "auth/dpop-nonce",
 }
 
 // required reports whether the scenario must pass.

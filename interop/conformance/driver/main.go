@@ -55,8 +55,14 @@ func run(ctx context.Context, args []string, env func(string) string) int {
 			name, strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
 		return exitUsage
 	}
-	h := &host{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT"))}
-	err := h.connect(ctx, args[len(args)-1])
+	folder, err := os.MkdirTemp("", "driver")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitFailed
+	}
+	defer os.RemoveAll(folder)
+	h := &host{context: json.RawMessage(env("MCP_CONFORMANCE_CONTEXT")), folder: folder}
+	err = h.connect(ctx, name, args[len(args)-1])
 	if err == nil {
 		err = errors.Join(do(ctx, h), h.Close(ctx))
 	}
@@ -77,11 +83,12 @@ type host struct {
 	*client.Client
 
 	context json.RawMessage // what the suite tells of the scenario, an object; empty: nothing
+	folder  string          // for files that are named in the entry
 	elicit  func(ctx context.Context) (content json.RawMessage, err error)
 }
 
 // connect negotiates for real: the suite's hint about the revision is not looked at.
-func (h *host) connect(ctx context.Context, url string) error {
+func (h *host) connect(ctx context.Context, scenario, url string) error {
 	var o mcpwire.Options
 	o.CacheDir = "none"
 	o.Info = mcp.Implementation{Name: "mcpwire-conformance", Version: client.Version}
@@ -89,7 +96,7 @@ func (h *host) connect(ctx context.Context, url string) error {
 	o.Input = &client.InputHandler{Roots: h.roots, Sample: h.sample, Elicit: h.fillIn}
 	entry := config.Server{Name: "suite", Type: "http", URL: url}
 	var err error
-	if entry.Auth, err = h.identity(); err != nil {
+	if entry.Auth, err = h.identity(scenario); err != nil {
 		return err
 	}
 	o.StateDir = "none" // logins too end with the process
