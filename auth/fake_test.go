@@ -175,6 +175,8 @@ func (f *fake) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, asked.Get("redirect_uri")+"?"+back.Encode(), http.StatusFound)
 }
 
+const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+
 // token is strict: codes and refresh tokens are good for one use, and a second one ends all that came of the first.
 func (f *fake) token(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(f.delay)
@@ -212,6 +214,8 @@ func (f *fake) token(w http.ResponseWriter, r *http.Request) {
 			f.used[old] = true
 		}
 		write(w, http.StatusOK, f.grant(scope, !f.keeps))
+	case "client_credentials", jwtBearer:
+		write(w, http.StatusOK, f.grant(r.Form.Get("scope"), false))
 	default:
 		refuse("unsupported_grant_type")
 	}

@@ -40,6 +40,8 @@ func (g Grant) check(o *Options) error {
 		return fmt.Errorf("the grant %s needs a client id", g)
 	case g != ClientCredentials && o.Assertion == nil:
 		return fmt.Errorf("the grant %s needs an assertion", g)
+	case g == Enterprise && (o.IdP.Issuer == "" || o.IdP.ClientID == ""):
+		return fmt.Errorf("the grant %s needs an identity provider, and a client id there", g)
 	}
 	return nil
 }
