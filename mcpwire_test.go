@@ -29,6 +29,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "the token "+token+" was refused")
 		os.Exit(2)
 	}
+	if len(os.Args) > 2 && os.Args[1] == secretProgram {
+		giveSecret(os.Args[2])
+		return
+	}
 	if os.Getenv(environmentServer) != "" {
 		tellEnvironment()
 		return
