@@ -151,7 +151,7 @@ func (w *web) authOptions(o Options) (auth.Options, error) {
 		ClientID: s.Auth.ClientID, ClientSecret: s.Auth.ClientSecret, Issuer: s.Auth.Issuer,
 		Grant: auth.Grant(s.Auth.Grant), ClientSecretFrom: reading(s.Auth.ClientSecretFrom, w.secrets),
 		Assertion: reading(s.Auth.Assertion, w.secrets), IdP: identityProvider(s.Auth.IdP, w.secrets),
-		Scopes: s.Auth.Scopes, MoreScopes: o.Auth.Scopes,
+		DPoP: s.Auth.DPoP, Scopes: s.Auth.Scopes, MoreScopes: o.Auth.Scopes,
 		ClientMetadataURL: s.Auth.ClientMetadataURL, TokenAuthMethod: s.Auth.TokenAuthMethod,
 		SigningAlgorithm: s.Auth.SigningAlgorithm, AllowPrivateNetworks: s.Auth.AllowPrivateNetworks,
 		ClientName: o.Auth.ClientName, Store: o.Auth.Store, Authorizer: o.Auth.Authorizer, Logger: o.Logger,

@@ -63,6 +63,9 @@ type Options struct {
 	// PrivateKey and SigningAlgorithm (empty: the usual one for the key) are for TokenAuthMethod private_key_jwt.
 	PrivateKey       crypto.PrivateKey
 	SigningAlgorithm string
+	// DPoP binds tokens to a key, which each login has its own of (RFC 9449; SEP-1932): nil: where the MCP server asks for
+	// that; true: tokens that are not are refused; false: never.
+	DPoP *bool
 	// AllowPrivateNetworks allows a server in the public network to name addresses that are in a private one.
 	AllowPrivateNetworks bool
 	// ClientName is shown by authorization servers that register us (empty: "mcpwire").
@@ -107,7 +110,9 @@ type Client struct {
 	vainAt   time.Time
 	failed   *GrantError // why this machine was refused a token; nil: it was not
 	failedAt time.Time
-	past     []string // secrets besides those of the login; the newest
+	nonces   map[string]string // that servers want in proofs, by origin
+	proving  *proofKey         // the last that was read
+	past     []string          // secrets besides those of the login; the newest
 }
 
 // New returns the client of a server. It does nothing yet, and fails only for an address that is not valid.
@@ -226,6 +231,7 @@ type Status struct {
 	LoggedIn    bool      // there is a token, or what gets one
 	Refreshable bool      // a new token can be had without a person
 	Issuer      string    // the authorization server; empty without a login, like all below
+	Bound       bool      // the token is bound to a key (DPoP)
 	Account     string    // who logged in, as far as a token tells
 	Scopes      []string  // what was granted, or at least asked for
 	Obtained    time.Time // when the present token came
@@ -244,6 +250,7 @@ func (c *Client) status(l *Login) Status {
 	}
 	if l != nil {
 		s.LoggedIn = l.AccessToken != "" || l.RefreshToken != ""
+		s.Bound = l.ProofKey != ""
 		s.Refreshable = s.Refreshable || l.RefreshToken != ""
 		s.Issuer, s.Account, s.Scopes = line(l.Issuer), line(l.Account), nil
 		for _, scope := range l.Scopes {

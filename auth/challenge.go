@@ -15,6 +15,9 @@ type challenge struct {
 	code     string   // error, such as insufficient_scope
 	text     string   // error_description
 	server   string   // Mcp-Auth-Server: the authorization server, where there is no metadata
+	bearer   bool     // it takes bearer tokens
+	dpop     bool     // it takes tokens that are bound to a key (RFC 9449, section 7.1)
+	nonce    bool     // it wants another nonce in the proof
 	unasked  bool     // the server did not refuse
 }
 
@@ -35,7 +38,13 @@ func readChallenge(h http.Header) challenge {
 			continue
 		}
 		for _, one := range all {
-			if one.Scheme != "bearer" && one.Scheme != "dpop" {
+			switch one.Scheme {
+			case "bearer":
+				c.bearer = true
+			case "dpop":
+				c.dpop = true
+				c.nonce = c.nonce || one.Params["error"] == useNonce
+			default:
 				continue
 			}
 			c.metadata = first(c.metadata, one.Params["resource_metadata"])

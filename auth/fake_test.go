@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -31,6 +32,7 @@ type fake struct {
 	challenge     string                       // WWW-Authenticate of refusals; "": with the address of the metadata
 	scopes        []string                     // what a token needs
 	expires       string                       // expires_in as JSON; "": it is left out
+	kind          string                       // token_type; "": Bearer
 	keeps         bool                         // refreshing brings no new refresh token
 	delay         time.Duration                // of the token endpoint
 	describe      func(map[string]any)         // changes the authorization server's metadata
@@ -224,7 +226,7 @@ func (f *fake) token(w http.ResponseWriter, r *http.Request) {
 // grant makes tokens. It needs mu.
 func (f *fake) grant(scope string, refresh bool) map[string]any {
 	f.n++
-	answer := map[string]any{"access_token": fmt.Sprintf("access-token-%d", f.n), "token_type": "Bearer"}
+	answer := map[string]any{"access_token": fmt.Sprintf("access-token-%d", f.n), "token_type": cmp.Or(f.kind, "Bearer")}
 	f.access[fmt.Sprintf("access-token-%d", f.n)] = scope
 	if refresh {
 		answer["refresh_token"] = fmt.Sprintf("refresh-token-%d", f.n)

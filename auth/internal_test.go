@@ -45,7 +45,7 @@ func Granted(c *Client, body []byte) (access, refresh string, scopes []string, e
 	if err := c.makeWeb(); err != nil {
 		return "", "", nil, time.Time{}, err
 	}
-	g, err := c.granted("reading", answer{from: &url.URL{}, status: http.StatusOK, body: body}, time.Now())
+	g, err := c.granted(tokenRequest{what: "reading"}, answer{from: &url.URL{}, status: http.StatusOK, body: body}, time.Now())
 	return g.access, g.refresh, g.scopes, g.expires, err
 }
 

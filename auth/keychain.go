@@ -59,6 +59,7 @@ type secrets struct {
 	Mark         string            `json:"mark"`
 	AccessToken  string            `json:"access_token,omitempty"`
 	RefreshToken string            `json:"refresh_token,omitempty"`
+	ProofKey     string            `json:"proof_key,omitempty"`
 	Clients      map[string]string `json:"clients,omitempty"` // of registrations, by issuer
 }
 
@@ -66,8 +67,8 @@ type secrets struct {
 func take(r Record) (rest Record, s secrets) {
 	rest = r.clone()
 	if l := rest.Login; l != nil {
-		s.AccessToken, s.RefreshToken = l.AccessToken, l.RefreshToken
-		l.AccessToken, l.RefreshToken = "", ""
+		s.AccessToken, s.RefreshToken, s.ProofKey = l.AccessToken, l.RefreshToken, l.ProofKey
+		l.AccessToken, l.RefreshToken, l.ProofKey = "", "", ""
 	}
 	for issuer, registration := range rest.Registrations {
 		if registration.ClientSecret == "" {
@@ -108,6 +109,7 @@ func (v *vault) open(ctx context.Context, path, key string, f kept) (Record, err
 	whole := f.clone()
 	if whole.Login != nil {
 		whole.Login.AccessToken, whole.Login.RefreshToken = s.AccessToken, s.RefreshToken
+		whole.Login.ProofKey = s.ProofKey
 	}
 	for issuer, secret := range s.Clients {
 		if registration, ok := whole.Registrations[issuer]; ok {

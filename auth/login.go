@@ -102,6 +102,8 @@ type plan struct {
 	server   *server
 	scopes   []string
 	record   Record
+	key      *proofKey // that the tokens are to be bound to; nil: none
+	bound    bool      // tokens that are not are refused
 }
 
 // authorize goes the way from a refusal to tokens, under the LoginLock. granted are the scopes that are not to be lost.
@@ -151,7 +153,7 @@ func (c *Client) discover(ctx context.Context, ch challenge, granted []string, p
 		granted = nil // by another server
 	}
 	p.scopes = c.wanted(p.server, p.resource, ch, granted)
-	return nil
+	return c.bind(p, ch)
 }
 
 // dialogue asks the person, and exchanges what comes back for tokens (OAuth 2.1, section 4.1; RFC 7636).
@@ -170,6 +172,9 @@ func (c *Client) dialogue(ctx context.Context, window Window, p plan, anew bool)
 	if slices.Contains(p.scopes, offlineAccess) {
 		// Else providers leave that scope out, and give no refresh token (OpenID Connect Core 1.0, section 11).
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent"))
+	}
+	if p.key != nil {
+		options = append(options, oauth2.SetAuthURLParam("dpop_jkt", p.key.thumbprint())) // binds the code (section 10)
 	}
 	address := (&oauth2.Config{
 		ClientID: me.ClientID, RedirectURL: window.RedirectURI(), Scopes: p.scopes,
@@ -199,6 +204,7 @@ func (c *Client) dialogue(ctx context.Context, window Window, p plan, anew bool)
 			"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {window.RedirectURI()},
 			"code_verifier": {verifier}, "resource": {p.resource.id},
 		},
+		key: p.key, bound: p.bound,
 	})
 	if err != nil {
 		return nil, err

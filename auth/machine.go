@@ -105,12 +105,16 @@ func (c *Client) fitting(l *Login) *Login {
 		return nil
 	case c.o.Grant.machine() && l.ClientID != c.o.ClientID:
 		return nil
+	case c.o.DPoP != nil && *c.o.DPoP && l.ProofKey == "":
+		return nil
 	}
 	return l
 }
 
 // challenge is a refusal that stands for the one that led to the login.
-func (l *Login) challenge() challenge { return challenge{metadata: l.Metadata, scopes: l.Scopes} }
+func (l *Login) challenge() challenge {
+	return challenge{metadata: l.Metadata, scopes: l.Scopes, dpop: l.ProofKey != ""}
+}
 
 // earned returns a login with another token than tried, which may be nil, for what a refusal says. It is got once for
 // all who ask meanwhile. What was refused is not asked for again for a minute. The error is a GrantError.
@@ -243,7 +247,7 @@ func (c *Client) ownGrant(
 	}
 	g, err := c.request(ctx, tokenRequest{
 		what: "asking " + c.shown(p.server.Issuer) + " for a token", web: c.web,
-		endpoint: p.server.Token, issuer: p.server.Issuer, client: me, form: form,
+		endpoint: p.server.Token, issuer: p.server.Issuer, client: me, form: form, key: p.key, bound: p.bound,
 	})
 	if err != nil {
 		return fail(StepToken, p.server.Issuer, err)

@@ -282,7 +282,7 @@ func final(err error) bool {
 		return true
 	}
 	switch codeOf(err) {
-	case "", "temporarily_unavailable", "server_error", "slow_down":
+	case "", "temporarily_unavailable", "server_error", "slow_down", useNonce:
 		return false
 	}
 	return true
@@ -329,8 +329,13 @@ func (c *Client) refreshed(ctx context.Context, rec Record) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, err := c.keyOf(l)
+	if err != nil {
+		return nil, err
+	}
 	g, err := c.request(ctx, tokenRequest{
 		what: "refreshing the token", web: c.web, endpoint: l.TokenEndpoint, issuer: l.Issuer, client: me, form: form,
+		key: key, bound: key != nil,
 	})
 	if err != nil {
 		return nil, err
@@ -356,6 +361,7 @@ func (c *Client) clientOf(ctx context.Context, rec Record, l *Login) (me Registr
 // take puts in what a token endpoint gave. What it left out stays as it was (RFC 6749, section 6).
 func (l *Login) take(g grant) {
 	l.AccessToken, l.Obtained, l.Expires = g.access, time.Now().Round(0).UTC(), g.expires
+	l.ProofKey = g.key
 	if g.refresh != "" {
 		l.RefreshToken = g.refresh
 	}

@@ -15,6 +15,7 @@ type resource struct {
 	id     string   // what tokens are asked for, byte for byte
 	issuer string   // the authorization server
 	scopes []string // scopes_supported
+	bound  bool     // it takes only tokens that are bound to a key
 	old    bool     // there is no metadata: the server is its own authorization server (2025-03-26, authorization)
 	open   bool     // the same, and the server did not refuse us
 }
@@ -24,6 +25,7 @@ type resourceMetadata struct {
 	Resource string   `json:"resource"`
 	Servers  []string `json:"authorization_servers"`
 	Scopes   []string `json:"scopes_supported"`
+	Bound    bool     `json:"dpop_bound_access_tokens_required"`
 }
 
 // resource finds the metadata of the MCP server: where its refusal says, else under the well-known address for its
@@ -79,7 +81,7 @@ func (c *Client) described(at *url.URL, doc resourceMetadata) (resource, error) 
 	if err := c.matches(from, doc.Resource); err != nil {
 		return resource{}, err
 	}
-	r := resource{id: doc.Resource, scopes: doc.Scopes}
+	r := resource{id: doc.Resource, scopes: doc.Scopes, bound: doc.Bound}
 	for _, server := range doc.Servers {
 		if r.issuer == "" || c.o.Issuer != "" && sameIssuer(server, c.o.Issuer) {
 			r.issuer = server

@@ -22,6 +22,7 @@ type server struct {
 	Challenges        []string `json:"code_challenge_methods_supported"`
 	AuthMethods       []string `json:"token_endpoint_auth_methods_supported"`
 	AuthAlgorithms    []string `json:"token_endpoint_auth_signing_alg_values_supported"`
+	ProofAlgorithms   []string `json:"dpop_signing_alg_values_supported"`
 	MetadataDocuments bool     `json:"client_id_metadata_document_supported"`
 	NamesIssuer       bool     `json:"authorization_response_iss_parameter_supported"`
 }

@@ -25,6 +25,7 @@ type grant struct {
 	scopes          []string // nil: not said, which means as was asked for
 	expires         time.Time
 	account         string
+	key             string // that the access token is bound to; empty: to none
 }
 
 // A tokenRequest is what a token endpoint is asked.
@@ -35,6 +36,8 @@ type tokenRequest struct {
 	issuer   string
 	client   Registration
 	form     url.Values // all but what proves who we are
+	key      *proofKey  // that the tokens are to be bound to; nil: none
+	bound    bool       // one that is not is refused
 }
 
 // secretParameters are those of a form that must not be shown when a server quotes them.
@@ -49,31 +52,41 @@ func (c *Client) request(ctx context.Context, r tokenRequest) (grant, error) {
 	if err != nil {
 		return grant{}, err
 	}
-	return c.granted(r.what, a, sent)
+	return c.granted(r, a, sent)
 }
 
-// tokens asks a token endpoint, and returns its answer if that is a success.
+// tokens asks a token endpoint, and returns its answer if that is a success. A server that wants a nonce in the proof is
+// asked once more, with that; what it was shown it has not used (RFC 9449, section 8).
 func (c *Client) tokens(ctx context.Context, r tokenRequest) (answer, error) {
 	to, err := r.web.rules.check("token_endpoint", r.endpoint)
 	if err != nil {
 		return answer{}, err
 	}
-	form := maps.Clone(r.form)
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	if err := c.prove(r.client, r.issuer, header, form); err != nil {
-		return answer{}, fmt.Errorf("%s: %w", r.what, err)
+	for again := false; ; again = true {
+		form := maps.Clone(r.form)
+		header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+		err := c.prove(r.client, r.issuer, header, form)
+		if err == nil && r.key != nil {
+			err = c.addProof(header, r.key, http.MethodPost, to, "")
+		}
+		if err != nil {
+			return answer{}, fmt.Errorf("%s: %w", r.what, err)
+		}
+		for _, name := range secretParameters {
+			c.hide(form.Get(name))
+		}
+		a, err := r.web.post(ctx, to, header, form.Encode())
+		if err != nil {
+			return a, fmt.Errorf("%s: %w", r.what, err)
+		}
+		given := r.key != nil && c.takeNonce(to, a.header)
+		if a.ok() {
+			return a, nil
+		}
+		if refusal := r.web.refusedBy(r.what, a); again || !given || codeOf(refusal) != useNonce {
+			return a, refusal
+		}
 	}
-	for _, name := range secretParameters {
-		c.hide(form.Get(name))
-	}
-	a, err := r.web.post(ctx, to, header, form.Encode())
-	switch {
-	case err != nil:
-		return a, fmt.Errorf("%s: %w", r.what, err)
-	case !a.ok():
-		return a, r.web.refusedBy(r.what, a)
-	}
-	return a, nil
 }
 
 // prove adds to a request what proves who we are (RFC 6749, section 2.3; RFC 7523, section 2.2).
@@ -132,7 +145,8 @@ func (c *Client) assertion(client, issuer string) (string, error) {
 }
 
 // granted reads a token endpoint's success (RFC 6749, section 5.1). Some servers answer with a form.
-func (c *Client) granted(what string, a answer, sent time.Time) (grant, error) {
+func (c *Client) granted(r tokenRequest, a answer, sent time.Time) (grant, error) {
+	what := r.what
 	doc, ok := document[struct {
 		Access  string          `json:"access_token"`
 		Refresh string          `json:"refresh_token"`
@@ -151,11 +165,17 @@ func (c *Client) granted(what string, a answer, sent time.Time) (grant, error) {
 		doc.Expires, doc.Error = json.RawMessage(form.Get("expires_in")), form.Get("error")
 		doc.Scope = json.RawMessage(strconv.Quote(form.Get("scope")))
 	}
+	key := ""
 	switch {
 	case doc.Error != "": // some servers refuse with HTTP 200
 		return grant{}, c.web.refusedBy(what, a)
 	case doc.Access == "" || strings.ContainsFunc(doc.Access, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 		return grant{}, fmt.Errorf("%s: the answer of %s has no usable access_token", what, c.web.endpoint.Show(a.from))
+	case r.key != nil && strings.EqualFold(doc.Kind, "dpop"):
+		key = r.key.text
+	case r.bound:
+		return grant{}, fmt.Errorf("%s: the token is not bound to our key (DPoP), and is not used: it is of the type %q",
+			what, c.web.endpoint.Line(doc.Kind, 60))
 	case doc.Kind != "" && !strings.EqualFold(doc.Kind, "bearer"):
 		return grant{}, fmt.Errorf("%s: the token is of the type %q, which is not supported",
 			what, c.web.endpoint.Line(doc.Kind, 60))
@@ -163,6 +183,7 @@ func (c *Client) granted(what string, a answer, sent time.Time) (grant, error) {
 	c.hide(doc.Access, doc.Refresh)
 	g := grant{
 		access: doc.Access, refresh: doc.Refresh, account: account(doc.ID, doc.Access), scopes: scopesIn(doc.Scope),
+		key: key,
 	}
 	life, said, err := lifetime(doc.Expires)
 	if err != nil {

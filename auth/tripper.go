@@ -52,7 +52,7 @@ func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized && why == nil && !c.o.Grant.machine() {
+	if resp.StatusCode == http.StatusUnauthorized && why == nil && !c.o.Grant.machine() && !wantsNonce(resp, login) {
 		var newer *Login
 		newer, why = c.newer(r.Context(), login)
 		switch {
@@ -76,6 +76,10 @@ func (t *tripper) stepUp(r *http.Request, resp *http.Response, login *Login, why
 	for steps := 0; ; steps++ {
 		ch, wanted := refusal(resp, login)
 		if !wanted {
+			return resp, nil
+		}
+		if wantsNonce(resp, login) { // which send has given it once
+			httpwire.Explain(resp, &laterError{errNonces})
 			return resp, nil
 		}
 		if steps == mostSteps || steps > 0 && (ch.code != insufficientScope || within(ch.scopes, login.Scopes)) {
@@ -217,21 +221,66 @@ func mayHave(server, to *url.URL) bool {
 	return sameOrigin(server, to) || upgraded
 }
 
-// send sends a request with a token, if there is one and it is for the server that the request is for. The request
-// itself is not changed.
+// send sends a request with a token, if there is one and it is for the server that the request is for. A server that
+// wants a nonce in the proof gets the request once more, with that (RFC 9449, section 9).
 func (t *tripper) send(r *http.Request, login *Login) (*http.Response, error) {
-	if login != nil && login.AccessToken != "" && (t.client == nil || mayHave(t.client.endpoint, r.URL)) {
-		with := *r
-		with.Header = r.Header.Clone()
-		with.Header["Authorization"] = []string{"Bearer " + login.AccessToken}
-		r = &with
+	if login == nil || login.AccessToken == "" || t.client != nil && !mayHave(t.client.endpoint, r.URL) {
+		return t.base.RoundTrip(r)
 	}
-	return t.base.RoundTrip(r)
+	resp, err := t.with(r, login)
+	if err != nil || t.client == nil || login.ProofKey == "" {
+		return resp, err
+	}
+	if !t.client.takeNonce(r.URL, resp.Header) || !wantsNonce(resp, login) {
+		return resp, nil
+	}
+	once, err := repeated(r, resp)
+	if err != nil {
+		return nil, err
+	}
+	if resp, err = t.with(once, login); err == nil {
+		t.client.takeNonce(r.URL, resp.Header)
+	}
+	return resp, err
 }
 
-// again sends a request once more. The refusal that it is sent because of is dropped, at the cost of its connection:
-// its body may never end.
+// with sends a request with a token, and with a proof where that is bound to a key. The request itself is not changed.
+func (t *tripper) with(r *http.Request, login *Login) (*http.Response, error) {
+	with := *r
+	with.Header = r.Header.Clone()
+	with.Header["Authorization"] = []string{"Bearer " + login.AccessToken}
+	if login.ProofKey != "" && t.client != nil {
+		key, err := t.client.keyOf(login)
+		if err == nil {
+			err = t.client.addProof(with.Header, key, r.Method, r.URL, login.AccessToken)
+		}
+		if err != nil {
+			closeBody(r)
+			return nil, err
+		}
+		with.Header["Authorization"] = []string{"DPoP " + login.AccessToken}
+	}
+	return t.base.RoundTrip(&with)
+}
+
+// wantsNonce reports whether a request with a proof is refused for want of another nonce in it.
+func wantsNonce(resp *http.Response, login *Login) bool {
+	return resp.StatusCode == http.StatusUnauthorized && login != nil && login.ProofKey != "" &&
+		readChallenge(resp.Header).nonce
+}
+
+// again sends a request once more.
 func (t *tripper) again(r *http.Request, refused *http.Response, login *Login) (*http.Response, error) {
+	once, err := repeated(r, refused)
+	if err != nil {
+		return nil, err
+	}
+	return t.send(once, login)
+}
+
+// repeated returns a request that can be sent once more. The refusal that it is sent because of is dropped, at the cost
+// of its connection: its body may never end.
+func repeated(r *http.Request, refused *http.Response) (*http.Request, error) {
 	_ = refused.Body.Close()
 	once := *r
 	if r.Body != nil && r.Body != http.NoBody {
@@ -244,7 +293,7 @@ func (t *tripper) again(r *http.Request, refused *http.Response, login *Login) (
 		}
 		once.Body = body
 	}
-	return t.send(&once, login)
+	return &once, nil
 }
 
 // configured sends a request whose header somebody has set by hand: nobody else's login takes its place.
