@@ -56,6 +56,7 @@ func startAuthServer() *authServer {
 			"registration_endpoint": s.URL + "/register", "revocation_endpoint": s.URL + "/revoke",
 			"code_challenge_methods_supported": []string{"S256"}, "scopes_supported": []string{"tools", "offline_access"},
 			"authorization_response_iss_parameter_supported": true,
+			"token_endpoint_auth_methods_supported":          []string{"client_secret_post", "none"},
 		})
 	})
 	routes.HandleFunc("POST /register", s.register)
@@ -138,6 +139,10 @@ func (s *authServer) token(w http.ResponseWriter, r *http.Request) {
 	}
 	delete(s.codes, code)
 	delete(s.tokens, old)
+	if r.PostFormValue("grant_type") == "client_credentials" {
+		s.machine(w, r)
+		return
+	}
 	if !good || r.PostFormValue("resource") != s.URL+"/mcp" {
 		answerJSON(w, 400, map[string]any{"error": "invalid_grant"})
 		return
@@ -149,6 +154,17 @@ func (s *authServer) token(w http.ResponseWriter, r *http.Request) {
 		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": 3600,
 		"id_token": base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none"}`)) + "." + who + ".",
 	})
+}
+
+// machine gives a token to whoever has the secret, and shows that where it is wrong. The caller holds mu.
+func (s *authServer) machine(w http.ResponseWriter, r *http.Request) {
+	if secret := r.PostFormValue("client_secret"); secret != "planted-secret-of-build" {
+		answerJSON(w, 401, map[string]any{"error": "invalid_client", "error_description": "not " + secret})
+		return
+	}
+	access := s.next("access")
+	s.tokens[access] = true
+	answerJSON(w, 200, map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600})
 }
 
 func (s *authServer) revoke(_ http.ResponseWriter, r *http.Request) {

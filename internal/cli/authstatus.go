@@ -19,9 +19,11 @@ func authCommand(a *app) *cobra.Command {
 	f := &serverFlags{}
 	status := &cobra.Command{
 		Use:   "status [flags] [SERVER ...]",
-		Short: "Show who is logged in to which servers, and for what",
+		Short: "Show who is logged in to which servers, how, and for what",
 		Long: `Show who is logged in to the servers on the web that are configured, or to the named ones, at which
-authorization server, for which scopes, and when the token expires. Nobody is asked, and no token is shown.
+authorization server, for which scopes, and when the token expires. How is "browser" where a person logs in, else the
+grant by which a machine gets its tokens; "dpop" tells that they are bound to a key. Nobody is asked, no secret is read,
+and no token is shown.
 
 With --output json the result is {"logins":[...]}.`,
 		Example: `  mcpwire auth status
@@ -49,6 +51,7 @@ With --output json the result is {"logins":[...]}.`,
 type loginRow struct {
 	Name        string     `json:"name"`
 	URL         string     `json:"url"`
+	Grant       string     `json:"grant"` // as in the entry's "auth"
 	LoggedIn    bool       `json:"loggedIn"`
 	Account     string     `json:"account"` // empty where it is not known, like the rest
 	Issuer      string     `json:"issuer"`
@@ -56,6 +59,7 @@ type loginRow struct {
 	Obtained    *time.Time `json:"obtained"`    // when the present token came
 	Expires     *time.Time `json:"expires"`     // when it will expire
 	Refreshable bool       `json:"refreshable"` // a new one can be had without a login
+	DPoP        bool       `json:"dpop"`        // the token is bound to a key
 	Error       *string    `json:"error"`       // why nothing can be told, or what is wrong; nil if nothing is
 }
 
@@ -115,8 +119,8 @@ func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, er
 
 func loginRowOf(t target, s auth.Status, err error) loginRow {
 	r := loginRow{
-		Name: t.Name, URL: t.Masked().URL, LoggedIn: s.LoggedIn, Account: s.Account, Issuer: s.Issuer, Scopes: s.Scopes,
-		Refreshable: s.Refreshable,
+		Name: t.Name, URL: t.Masked().URL, Grant: string(s.Grant), LoggedIn: s.LoggedIn, Account: s.Account, Issuer: s.Issuer, Scopes: s.Scopes,
+		Refreshable: s.Refreshable, DPoP: s.Bound,
 	}
 	if r.Scopes == nil {
 		r.Scopes = []string{}
@@ -136,21 +140,24 @@ func loginRowOf(t target, s auth.Status, err error) loginRow {
 
 // cells are the row's columns. Each is one line without control characters.
 func (r loginRow) cells(now time.Time) []string {
-	cells := []string{r.Name, "no", r.Account, r.Issuer, strings.Join(r.Scopes, " "), ""}
+	cells := []string{r.Name, r.how(), "no", r.Account, r.Issuer, strings.Join(r.Scopes, " "), ""}
+	machine := r.Grant != string(auth.AuthorizationCode)
 	switch {
 	case r.Error != nil:
-		cells[1] = "unknown: " + strings.TrimPrefix(*r.Error, r.Name+": ")
+		cells[2] = "unknown: " + strings.TrimPrefix(*r.Error, r.Name+": ")
 	case r.LoggedIn:
-		cells[1] = "yes"
+		cells[2] = "yes"
+	case machine:
+		cells[2] = "when needed"
 	}
 	if r.Expires != nil {
-		cells[5] = "in " + r.Expires.Sub(now).Round(time.Second).String()
+		cells[6] = "in " + r.Expires.Sub(now).Round(time.Second).String()
 		if !r.Expires.After(now) {
-			cells[5] = "expired"
+			cells[6] = "expired"
 		}
 	}
-	if r.Refreshable {
-		cells[5] = strings.TrimSpace(cells[5] + " (renewed)")
+	if r.Refreshable && (r.LoggedIn || !machine) {
+		cells[6] = strings.TrimSpace(cells[6] + " (renewed)")
 	}
 	for i, cell := range cells {
 		cells[i] = strings.Join(strings.Fields(plain(cell)), " ")
@@ -158,8 +165,20 @@ func (r loginRow) cells(now time.Time) []string {
 	return cells
 }
 
+// how tells how tokens are come by; empty where that is not known.
+func (r loginRow) how() string {
+	how := r.Grant
+	if how == string(auth.AuthorizationCode) {
+		how = "browser"
+	}
+	if r.DPoP {
+		how += ", dpop"
+	}
+	return how
+}
+
 func loginTable(rows []loginRow, now time.Time) []string {
-	all := [][]string{{"NAME", "LOGGED IN", "ACCOUNT", "AUTHORIZATION SERVER", "SCOPES", "TOKEN EXPIRES"}}
+	all := [][]string{{"NAME", "HOW", "LOGGED IN", "ACCOUNT", "AUTHORIZATION SERVER", "SCOPES", "TOKEN EXPIRES"}}
 	for _, r := range rows {
 		all = append(all, r.cells(now))
 	}

@@ -26,7 +26,9 @@ likes, so that this is needed once for all programs that use mcpwire.
 
 The address of the page is printed too. Where the browser that you open it with is on another machine, it ends at an
 address that it can't reach: paste that address here. With --no-browser none is opened, and the pasted line is read from
-standard input whether or not that is a terminal. Without a terminal --no-browser must be given.`,
+standard input whether or not that is a terminal. Without a terminal --no-browser must be given.
+
+Where the entry has a grant of machines under "auth", a token is got by that at once, and nobody is asked.`,
 		Example: `  mcpwire login search
   mcpwire login search --scope files:read --scope files:write
   mcpwire login https://mcp.example.com/mcp --no-browser`,
@@ -55,7 +57,8 @@ func (l *login) run(cmd *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	if _, person := terminal(l.stdin); !person && !l.noBrowser {
+	machine := t.Auth.IsMachine()
+	if _, person := terminal(l.stdin); !person && !l.noBrowser && !machine {
 		return usagef("a login needs somebody at a terminal, and standard input is none; run \"%[1]s %[2]s\" on a terminal, "+
 			"or \"%[1]s --no-browser %[2]s\" and write the address at which the browser has ended to its standard input",
 			cmd.CommandPath(), t.again)
@@ -66,13 +69,18 @@ func (l *login) run(cmd *cobra.Command, words []string) error {
 	for _, scope := range l.scopes {
 		o.Auth.Scopes = append(o.Auth.Scopes, strings.Fields(scope)...)
 	}
-	o.Auth.Authorizer = l.window(ctx, t.Server)
+	if !machine {
+		o.Auth.Authorizer = l.window(ctx, t.Server)
+	}
 	status, err := mcpwire.Login(ctx, t.Server, o)
 	if err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		return err
+	}
+	if machine {
+		return l.out.show("got a token for " + t.Name + " by " + t.Auth.Grant + loginText(status, time.Now()) + "\n")
 	}
 	return l.out.show("logged in to " + t.Name + loginText(status, time.Now()) + "\n")
 }

@@ -30,7 +30,7 @@ func (f *facts) network(r *Report) (reached bool) {
 			return true
 		}
 	}
-	if f.err == nil {
+	if f.err == nil || f.grantFault() != nil {
 		return true
 	}
 	text := f.err.Error()
@@ -112,6 +112,10 @@ func (f *facts) endpoint(r *Report) (spoken bool) {
 				"update the server when that can be done")
 		}
 		return true
+	}
+	if f.grantFault() != nil {
+		s.Text += ", as far as it lets us"
+		return false // the login tells
 	}
 	if errors.Is(f.err, transport.ErrSessionLost) {
 		s.find(Broken, "session-lost", f.err.Error(), keepSessions)
@@ -254,6 +258,10 @@ func (f *facts) loginState(r *Report) {
 		s.Text = `there are no logins: "auth" is "none" in the entry`
 	case f.loginErr != nil:
 		s.find(Warning, "login-unreadable", f.loginErr.Error(), "see what it says; the logins can't be read")
+	case f.grantFault() != nil:
+		s.grant(f.grantFault())
+	case f.login.LoggedIn && f.server.Auth.IsMachine():
+		s.Text = "a token by " + f.server.Auth.Grant + " at " + f.quote(f.login.Issuer)
 	case f.login.LoggedIn:
 		s.Text = "logged in"
 		if f.login.Account != "" {
