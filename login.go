@@ -43,7 +43,7 @@ type Auth struct {
 // person the way. Where the entry has a grant of machines it gets a token by that, and nobody is asked. The status holds
 // no secrets.
 func Login(ctx context.Context, s config.Server, o Options) (auth.Status, error) {
-	c, err := loginClient(s, o)
+	c, err := loginClient(s, o, false)
 	if err != nil {
 		return auth.Status{}, err
 	}
@@ -61,7 +61,7 @@ func Login(ctx context.Context, s config.Server, o Options) (auth.Status, error)
 // Logout forgets the login to the server that s describes, and gives its tokens back where the authorization server
 // takes them. The status tells what there was. After an error of the authorization server the login is forgotten too.
 func Logout(ctx context.Context, s config.Server, o Options) (auth.Status, error) {
-	c, err := loginClient(s, o)
+	c, err := loginClient(s, o, false)
 	if err != nil {
 		return auth.Status{}, err
 	}
@@ -69,9 +69,10 @@ func Logout(ctx context.Context, s config.Server, o Options) (auth.Status, error
 	return c.Logout(ctx)
 }
 
-// LoginStatus tells what is known of the login to the server that s describes. Nobody is asked.
+// LoginStatus tells what is known of the login to the server that s describes. Nobody is asked, and no file or program
+// that the entry names for a secret is looked at.
 func LoginStatus(ctx context.Context, s config.Server, o Options) (auth.Status, error) {
-	c, err := loginClient(s, o)
+	c, err := loginClient(s, o, true)
 	if err != nil {
 		return auth.Status{}, err
 	}
@@ -79,8 +80,8 @@ func LoginStatus(ctx context.Context, s config.Server, o Options) (auth.Status, 
 	return c.Status(ctx)
 }
 
-// loginClient makes the client for the login of an entry alone.
-func loginClient(s config.Server, o Options) (*auth.Client, error) {
+// loginClient makes the client for the login of an entry alone. One that only looks needs no secrets.
+func loginClient(s config.Server, o Options, looks bool) (*auth.Client, error) {
 	kind, err := s.Kind()
 	if err != nil {
 		return nil, err
@@ -101,11 +102,16 @@ func loginClient(s config.Server, o Options) (*auth.Client, error) {
 		return nil, fmt.Errorf(`server %q: its entry has an Authorization header, which is sent in place of any login; `+
 			`remove the header to log in`, s.Name)
 	}
-	w, err := newWeb(s, secrets, o)
+	plain := o // the connections of this web need no login
+	plain.Auth = Auth{Off: true}
+	w, err := newWeb(s, secrets, plain)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.Name, err)
 	}
 	options, err := w.authOptions(o)
+	if err == nil && !looks {
+		err = w.readKey(&options)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", s.Name, err)
 	}
@@ -122,6 +128,9 @@ func (w *web) logins(o Options) error {
 		return nil
 	}
 	options, err := w.authOptions(o)
+	if err == nil {
+		err = w.readKey(&options)
+	}
 	if err != nil {
 		return err
 	}
@@ -162,13 +171,17 @@ func (w *web) authOptions(o Options) (auth.Options, error) {
 	if a.Store == nil {
 		a.Store = loginStore(o)
 	}
-	if s.Auth.PrivateKey != "" {
-		var err error
-		if a.PrivateKey, err = privateKey(s.Auth.PrivateKey); err != nil {
-			return a, fmt.Errorf("auth.privateKey: %w", err)
+	return a, nil
+}
+
+// readKey puts in the key that the entry names.
+func (w *web) readKey(a *auth.Options) (err error) {
+	if path := w.server.Auth.PrivateKey; path != "" {
+		if a.PrivateKey, err = privateKey(path); err != nil {
+			return fmt.Errorf("auth.privateKey: %w", err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // loginStore returns the store of logins that Options stand for.

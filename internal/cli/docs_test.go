@@ -3,42 +3,53 @@ package cli_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestTheExamplesOfThePageAboutTracesWork(t *testing.T) { runExamples(t, "trace.md", 8) }
-
-func TestTheExamplesOfThePageAboutInstallingWork(t *testing.T) { runExamples(t, "install.md", 4) }
-
-// runExamples runs the commands of a page, which has at least so many, one after the other, in a folder of their own.
-func runExamples(t *testing.T, name string, atLeast int) {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, ran := t.TempDir(), 0
-	for rest := string(page); ; {
-		_, behind, ok := strings.Cut(rest, "```sh\n")
-		if !ok {
-			break
-		}
-		var block string
-		block, rest, _ = strings.Cut(behind, "```")
-		for line := range strings.Lines(block) {
-			words := strings.Fields(strings.ReplaceAll(line, "'", ""))
-			cmd := exec.Command(os.Args[0], words[1:]...)
-			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), runVariable+"=1", raceOptions,
-				"XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%s: %v\n%s", line, err, out)
+// The commands of the pages are run, one after the other, in a folder for each page. Where a page begins with a
+// configuration, that is the user's.
+func TestTheExamplesOfThePagesWork(t *testing.T) {
+	for name, least := range map[string]int{"trace": 8, "machine-logins": 3, "install": 4, "skills": 4} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile("../../docs/" + name + ".md")
+			if err != nil {
+				t.Fatal(err)
 			}
-			ran++
-		}
+			page, dir, ran := string(text), t.TempDir(), 0
+			if config, _, ok := block(page, "json"); ok && strings.Contains(config, "mcpServers") {
+				path := filepath.Join(dir, "mcpwire", "mcp.json")
+				if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for commands, rest, ok := block(page, "sh"); ok; commands, rest, ok = block(rest, "sh") {
+				for line := range strings.Lines(commands) {
+					words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+					cmd := exec.Command(os.Args[0], words[1:]...)
+					cmd.Dir = dir
+					cmd.Env = append(os.Environ(), runVariable+"=1", raceOptions,
+						"XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
+					if out, err := cmd.CombinedOutput(); err != nil {
+						t.Errorf("%s: %v\n%s", line, err, out)
+					}
+					ran++
+				}
+			}
+			if ran < least {
+				t.Errorf("there were %d examples only", ran)
+			}
+		})
 	}
-	if ran < atLeast {
-		t.Errorf("there were %d examples only", ran)
-	}
+}
+
+// block returns the next block of a page in a language, and what is behind it.
+func block(page, language string) (text, rest string, ok bool) {
+	_, behind, ok := strings.Cut(page, "```"+language+"\n")
+	text, rest, _ = strings.Cut(behind, "```")
+	return text, rest, ok
 }
