@@ -42,6 +42,8 @@ type providerOptions struct {
 	Path           string         `json:"path,omitempty"`
 	NoRegistration bool           `json:"-"`
 	Registration   bool           `json:"registration"`
+	Key            map[string]any `json:"key,omitempty"`
+	Nonces         bool           `json:"nonces,omitzero"`
 	Document       map[string]any `json:"document,omitempty"`
 }
 
@@ -144,6 +146,9 @@ func introspected(p *provider, resource string) auth.TokenVerifier {
 			Who     string `json:"sub"`
 			Scope   string `json:"scope"`
 			Expires int64  `json:"exp"`
+			Key     struct {
+				Thumbprint string `json:"jkt"`
+			} `json:"cnf"`
 		}
 		if err := doJSON(r, &said); err != nil {
 			return nil, err
@@ -153,6 +158,7 @@ func introspected(p *provider, resource string) auth.TokenVerifier {
 		}
 		return &auth.TokenInfo{
 			Scopes: strings.Fields(said.Scope), Expiration: time.Unix(said.Expires, 0), UserID: said.Who,
+			Extra: map[string]any{boundTo: said.Key.Thumbprint},
 		}, nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,7 @@ type resource struct {
 	root string // its origin
 
 	refused  atomic.Int64 // requests
+	proofs   sync.Map     // the ids of those that were seen
 	mu       sync.Mutex
 	accounts map[string]bool // that have called a tool
 }
@@ -44,6 +46,7 @@ func startResource(t *testing.T) *resource {
 type guard struct {
 	issuer string // what the metadata names
 	verify auth.TokenVerifier
+	proofs bool // only tokens that are bound to a key are taken, with a proof that has a nonce of the server
 	named  bool // a refusal for want of a scope says so by its code, which the SDK leaves out
 }
 
@@ -79,7 +82,10 @@ func (r *resource) serve(g guard) {
 			return
 		}
 		req.Body = io.NopCloser(bytes.NewReader(body))
-		told := &refusals{ResponseWriter: w, resource: r, named: g.named}
+		told := &refusals{ResponseWriter: w, resource: r, named: g.named, proofs: g.proofs}
+		if g.proofs && !r.proven(told, req, g.verify) {
+			return
+		}
 		if bytes.Contains(body, []byte(`"name":"admin"`)) {
 			admin.ServeHTTP(told, req)
 			return
@@ -104,6 +110,7 @@ type refusals struct {
 
 	resource *resource
 	named    bool
+	proofs   bool
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -114,6 +121,9 @@ func (w *refusals) WriteHeader(status int) {
 	if status == http.StatusForbidden && w.named {
 		h := w.Header()
 		h.Set("WWW-Authenticate", h.Get("WWW-Authenticate")+`, error="insufficient_scope"`)
+	}
+	if h := w.Header(); w.proofs && h.Get("WWW-Authenticate") != "" {
+		h.Set("WWW-Authenticate", strings.Replace(h.Get("WWW-Authenticate"), "Bearer ", `DPoP algs="ES256", `, 1))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }

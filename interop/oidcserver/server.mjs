@@ -16,6 +16,8 @@ const {
   delay = 0, // before the token endpoint looks at a request, in milliseconds
   path = '', // of the issuer
   registration = true, // whether clients register by themselves
+  key = null, // the public key of the client "machine-key"
+  nonces = false, // whether proofs (DPoP) must have a nonce of the provider
   document = null, // what is at every https address, as the metadata of a client
 } = JSON.parse(process.argv[3]);
 const issuer = `http://127.0.0.1:${port}${path}`;
@@ -41,6 +43,14 @@ const provider = new Provider(issuer, {
       redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['authorization_code', 'refresh_token'],
       token_endpoint_auth_method: `client_secret_${method}`,
     })),
+    ...['basic', 'post'].map((method) => ({
+      client_id: `machine-${method}`, client_secret: 'a %secret: of+a machine', redirect_uris: [], response_types: [],
+      grant_types: ['client_credentials'], token_endpoint_auth_method: `client_secret_${method}`,
+    })),
+    ...(key ? [{
+      client_id: 'machine-key', jwks: { keys: [key] }, redirect_uris: [], response_types: [],
+      grant_types: ['client_credentials'], token_endpoint_auth_method: 'private_key_jwt',
+    }] : []),
   ],
   scopes: ['openid', 'offline_access'],
   pkce: { required: () => true },
@@ -51,6 +61,8 @@ const provider = new Provider(issuer, {
     devInteractions: { enabled: true },
     registration: { enabled: registration },
     revocation: { enabled: true },
+    clientCredentials: { enabled: true },
+    dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 7), requireNonce: () => nonces },
     introspection: { enabled: true, allowedPolicy: (ctx, client) => client.clientId === 'resource' },
     clientIdMetadataDocument: { enabled: document !== null, ack: 'draft-02' },
     resourceIndicators: {
