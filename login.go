@@ -40,8 +40,8 @@ type Auth struct {
 }
 
 // Login has a person log in to the server that s describes, and keeps what was granted. o.Auth.Authorizer shows the
-// person the way. Where the entry has a grant of machines it gets a token by that, and nobody is asked. The status holds
-// no secrets.
+// person the way. Where the entry has a grant of machines it gets a token by that, and nobody is asked. The status
+// holds no secrets.
 func Login(ctx context.Context, s config.Server, o Options) (auth.Status, error) {
 	c, err := loginClient(s, o, false)
 	if err != nil {
@@ -159,7 +159,7 @@ func (w *web) authOptions(o Options) (auth.Options, error) {
 		Server: s.Name, URL: s.URL, Headers: s.Headers, Secrets: w.secrets, TLS: w.tls, Proxy: w.proxy, OnTrace: w.trace,
 		ClientID: s.Auth.ClientID, ClientSecret: s.Auth.ClientSecret, Issuer: s.Auth.Issuer,
 		Grant: auth.Grant(s.Auth.Grant), ClientSecretFrom: reading(s.Auth.ClientSecretFrom, w.secrets),
-		Assertion: reading(s.Auth.Assertion, w.secrets), IdP: identityProvider(s.Auth.IdP, w.secrets),
+		Assertion: reading(s.Auth.Assertion, w.secrets), IDP: identityProvider(s.Auth.IDP, w.secrets),
 		DPoP: s.Auth.DPoP, Scopes: s.Auth.Scopes, MoreScopes: o.Auth.Scopes,
 		ClientMetadataURL: s.Auth.ClientMetadataURL, TokenAuthMethod: s.Auth.TokenAuthMethod,
 		SigningAlgorithm: s.Auth.SigningAlgorithm, AllowPrivateNetworks: s.Auth.AllowPrivateNetworks,

@@ -45,8 +45,8 @@ func reading(s config.SecretSource, mask []string) auth.Secret {
 	}
 }
 
-func identityProvider(p config.IdP, mask []string) auth.IdP {
-	idp := auth.IdP{Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: reading(p.ClientSecretFrom, mask)}
+func identityProvider(p config.IDP, mask []string) auth.IDP {
+	idp := auth.IDP{Issuer: p.Issuer, ClientID: p.ClientID, ClientSecret: reading(p.ClientSecretFrom, mask)}
 	if p.ClientSecret != "" {
 		idp.ClientSecret = func(context.Context) (string, error) { return p.ClientSecret, nil }
 	}

@@ -48,8 +48,8 @@ type Options struct {
 	// Assertion gives what says who we are: to the authorization server a JWT that is meant for it (JWTBearer), or to the
 	// identity provider the ID token of a person (Enterprise).
 	Assertion Secret
-	// IdP is the identity provider of Enterprise.
-	IdP IdP
+	// IDP is the identity provider of Enterprise.
+	IDP IDP
 	// Issuer is the authorization server that ClientID is for, and the only one that is used (empty: the one that the
 	// server names; a ClientID is then for the first one that it was used with).
 	Issuer string

@@ -100,7 +100,8 @@ func (k *proofKey) proof(method string, to *url.URL, nonce, access string) (stri
 }
 
 // bind decides whether the token is to be bound to a key, and to which: the configured way, else as the MCP server asks
-// for it, by its refusal (RFC 9449, section 7.1) or its metadata (RFC 9728, section 2), if the authorization server can.
+// for it, by its refusal (RFC 9449, section 7.1) or its metadata (RFC 9728, section 2), if the authorization server
+// can.
 func (c *Client) bind(p *plan, ch challenge) (err error) {
 	if c.o.DPoP != nil && !*c.o.DPoP {
 		return nil

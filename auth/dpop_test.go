@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -102,19 +101,20 @@ func (j *judge) proof(w http.ResponseWriter, r *http.Request, place, url, token 
 	var said proofSaid
 	parsed, err := jwt.ParseWithClaims(all[0], &said, func(t *jwt.Token) (any, error) {
 		jwk, _ := t.Header["jwk"].(map[string]any)
-		number := func(name string) *big.Int {
+		point := []byte{4}
+		for _, name := range []string{"x", "y"} {
 			raw, err := base64.RawURLEncoding.DecodeString(fmt.Sprint(jwk[name]))
-			if err != nil || len(raw) != 32 {
-				j.t.Errorf("%s is %v", name, jwk[name])
+			if err != nil {
+				return nil, err
 			}
-			return new(big.Int).SetBytes(raw)
+			point = append(point, raw...)
 		}
 		sum := sha256.Sum256(fmt.Appendf(nil, `{"crv":"P-256","kty":"EC","x":%q,"y":%q}`, jwk["x"], jwk["y"]))
 		thumb = base64.RawURLEncoding.EncodeToString(sum[:])
 		if len(jwk) != 4 {
 			j.t.Errorf("the key is %v", jwk)
 		}
-		return &ecdsa.PublicKey{Curve: elliptic.P256(), X: number("x"), Y: number("y")}, nil
+		return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point)
 	}, jwt.WithValidMethods([]string{"ES256"}))
 	sum := sha256.Sum256([]byte(token))
 	hash := base64.RawURLEncoding.EncodeToString(sum[:])
@@ -298,7 +298,7 @@ func TestANonceThatIsNoneIsNotUsed(t *testing.T) {
 				w.Header().Set("DPoP-Nonce", nonce)
 				write(w, http.StatusBadRequest, map[string]any{"error": "use_dpop_nonce"})
 			})
-			j.f.connect(t, byCredentials()).failed()
+			_ = j.f.connect(t, byCredentials()).failed()
 			if got := len(j.f.asked("as /o/token")); got != 1 {
 				t.Errorf("%d requests", got)
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// IdP is the identity provider of an enterprise, which knows the person already.
-type IdP struct {
+// IDP is the identity provider of an enterprise, which knows the person already.
+type IDP struct {
 	Issuer       string // its identifier, under which its metadata is found
 	ClientID     string // the client that it knows us as
 	ClientSecret Secret // the client's secret; nil: it has none
@@ -28,7 +28,7 @@ const (
 // provider finds the identity provider. Somebody has configured it, so that the rules for addresses are those of a
 // server at its place: an enterprise's may be in a private network when the MCP server is not.
 func (c *Client) provider(ctx context.Context) (*server, error) {
-	issuer, err := parseEndpoint(c.o.IdP.Issuer)
+	issuer, err := parseEndpoint(c.o.IDP.Issuer)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (c *Client) provider(ctx context.Context) (*server, error) {
 			return nil, err
 		}
 	}
-	if _, err := c.idp.rules.check("the identity provider", c.o.IdP.Issuer); err != nil {
+	if _, err := c.idp.rules.check("the identity provider", c.o.IDP.Issuer); err != nil {
 		return nil, err
 	}
 	s, at, err := c.idp.describing(ctx, issuer)
@@ -49,9 +49,9 @@ func (c *Client) provider(ctx context.Context) (*server, error) {
 	}
 	from := c.idp.endpoint.Show(at)
 	switch {
-	case !sameIssuer(s.Issuer, c.o.IdP.Issuer):
+	case !sameIssuer(s.Issuer, c.o.IDP.Issuer):
 		return nil, fmt.Errorf("the metadata at %s is of the issuer %q, not of %s: it is not used",
-			from, c.idp.endpoint.Line(s.Issuer, addressShown), c.shown(c.o.IdP.Issuer))
+			from, c.idp.endpoint.Line(s.Issuer, addressShown), c.shown(c.o.IDP.Issuer))
 	case s.Token == "":
 		return nil, fmt.Errorf("the metadata at %s has no token_endpoint", from)
 	}
@@ -70,9 +70,9 @@ func (c *Client) jag(ctx context.Context, p plan) (token string, step Step, err 
 	if err != nil {
 		return "", StepCredentials, err
 	}
-	me := Registration{ClientID: c.o.IdP.ClientID, AuthMethod: noProof}
-	if c.o.IdP.ClientSecret != nil {
-		if me.ClientSecret, err = c.o.IdP.ClientSecret(ctx); err != nil {
+	me := Registration{ClientID: c.o.IDP.ClientID, AuthMethod: noProof}
+	if c.o.IDP.ClientSecret != nil {
+		if me.ClientSecret, err = c.o.IDP.ClientSecret(ctx); err != nil {
 			return "", StepCredentials, &credentialError{"idp.clientSecret", err}
 		}
 		me.AuthMethod = secretMethod(idp)

@@ -50,7 +50,7 @@ func (p *idp) managed(t testing.TB) auth.Options {
 	t.Helper()
 	o := byCredentials()
 	o.Grant, o.Assertion = auth.Enterprise, given(signed(t, jwt.MapClaims{"sub": "me", "aud": "us"}))
-	o.IdP = auth.IdP{Issuer: p.URL, ClientID: "us"}
+	o.IDP = auth.IDP{Issuer: p.URL, ClientID: "us"}
 	return o
 }
 
@@ -91,7 +91,7 @@ func TestAnIDTokenBecomesAGrantAndThatOneAToken(t *testing.T) {
 		expired(l)
 	})
 	f.connect(t, auth.Options{
-		Store: u.store, Grant: o.Grant, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Assertion: o.Assertion, IdP: o.IdP,
+		Store: u.store, Grant: o.Grant, ClientID: o.ClientID, ClientSecret: o.ClientSecret, Assertion: o.Assertion, IDP: o.IDP,
 	}).call()
 	if got := len(f.asked("idp /token")); got != 2 {
 		t.Errorf("%d exchanges", got)
@@ -103,7 +103,7 @@ func TestTheSecretAtTheIdentityProviderIsForIt(t *testing.T) {
 	p := f.provider(t)
 	p.describe = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_post"}}
 	o := p.managed(t)
-	o.IdP.ClientSecret = given(secretKey)
+	o.IDP.ClientSecret = given(secretKey)
 	f.connect(t, o).call()
 	if form := f.asked("idp /token")[0].form; form.Get("client_secret") != secretKey || form.Get("client_id") != "us" {
 		t.Errorf("got %v", form)
@@ -171,7 +171,7 @@ func TestARefusalOfAnIdentityProviderNamesItAndShowsNoToken(t *testing.T) {
 		strings.Contains(text, token) {
 		t.Errorf("got %v", text)
 	}
-	if u.failed(); len(f.asked("idp /token")) != 1 {
+	if _ = u.failed(); len(f.asked("idp /token")) != 1 {
 		t.Error("it was asked again")
 	}
 }

@@ -40,7 +40,7 @@ func (g Grant) check(o *Options) error {
 		return fmt.Errorf("the grant %s needs a client id", g)
 	case g != ClientCredentials && o.Assertion == nil:
 		return fmt.Errorf("the grant %s needs an assertion", g)
-	case g == Enterprise && (o.IdP.Issuer == "" || o.IdP.ClientID == ""):
+	case g == Enterprise && (o.IDP.Issuer == "" || o.IDP.ClientID == ""):
 		return fmt.Errorf("the grant %s needs an identity provider, and a client id there", g)
 	}
 	return nil
@@ -229,6 +229,7 @@ func (c *Client) ownGrant(
 	}
 	var assertion string
 	switch c.o.Grant {
+	case AuthorizationCode: // no machine's
 	case ClientCredentials:
 		form.Set("grant_type", "client_credentials")
 	case JWTBearer:
@@ -239,7 +240,7 @@ func (c *Client) ownGrant(
 	case Enterprise:
 		var step Step
 		if assertion, step, err = c.jag(ctx, p); err != nil {
-			return fail(step, c.o.IdP.Issuer, err)
+			return fail(step, c.o.IDP.Issuer, err)
 		}
 	}
 	if assertion != "" {

@@ -410,7 +410,7 @@ func TestASecretThatCanNotBeReadIsNamed(t *testing.T) {
 	if why.Step != auth.StepCredentials || !strings.Contains(why.Error(), "clientSecret: the file /run/secret") {
 		t.Errorf("got %v", why)
 	}
-	u.failed()
+	_ = u.failed()
 	if times != 1 {
 		t.Errorf("it was read %d times", times)
 	}

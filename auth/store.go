@@ -59,8 +59,8 @@ type Login struct {
 	Account       string `json:"account,omitempty"`       // who logged in, as far as a token tells, for people to read
 	AccessToken   string `json:"access_token,omitempty"`  // empty: it is known to be worth nothing
 	RefreshToken  string `json:"refresh_token,omitempty"` // empty: there is none
-	// ProofKey is the private key that the tokens are bound to (RFC 9449), the scalar of P-256 in base64url; empty: they are
-	// not.
+	// ProofKey is the private key that the tokens are bound to (RFC 9449), the scalar of P-256 in base64url; empty: they
+	// are not bound.
 	ProofKey string `json:"proof_key,omitempty"`
 	// Scopes are those that were granted, as far as is known; else those that were asked for.
 	Scopes   []string  `json:"scopes,omitempty"`

@@ -60,11 +60,11 @@ func named(err error) error {
 	return err
 }
 
-// secretService is the service of what people have put into the keychain for us. It is not that of our items, so that no
-// entry can name one of those.
+// secretService is the service of what people have put into the keychain for us. It is not that of our items, so that
+// no entry can name one of those.
 const secretService = "mcpwire-secret"
 
-// secrets asks for what people have put there.
+// secretVault asks for what people have put there.
 var secretVault = newVault(secretKeychain{})
 
 // KeychainSecret returns the text that the user has put into the keychain of the system under a name: the password of

@@ -55,8 +55,8 @@ func (c *Client) request(ctx context.Context, r tokenRequest) (grant, error) {
 	return c.granted(r, a, sent)
 }
 
-// tokens asks a token endpoint, and returns its answer if that is a success. A server that wants a nonce in the proof is
-// asked once more, with that; what it was shown it has not used (RFC 9449, section 8).
+// tokens asks a token endpoint, and returns its answer if that is a success. A server that wants a nonce in the proof
+// is asked once more, with that; what it was shown it has not used (RFC 9449, section 8).
 func (c *Client) tokens(ctx context.Context, r tokenRequest) (answer, error) {
 	to, err := r.web.rules.check("token_endpoint", r.endpoint)
 	if err != nil {

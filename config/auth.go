@@ -27,7 +27,7 @@ type Auth struct {
 	Issuer           string       // the authorization server; empty: the one that the server names
 
 	Assertion SecretSource // of JWTBearer: a JWT that says who we are; of Enterprise: the person's ID token
-	IdP       IdP          // of Enterprise
+	IDP       IDP          // of Enterprise
 
 	// DPoP is whether tokens are bound to a key, so that nobody else can use them (RFC 9449): nil: where the server asks
 	// for it; true: others are not taken; false: never.
@@ -47,7 +47,7 @@ type Auth struct {
 // IsZero reports whether nothing is said.
 func (a Auth) IsZero() bool {
 	return !a.Off && a.Grant == "" && a.ClientID == "" && !a.hasSecret() && a.Issuer == "" && a.Assertion.IsZero() &&
-		a.IdP.IsZero() && a.DPoP == nil && len(a.Scopes) == 0 && a.CallbackPort == 0 &&
+		a.IDP.IsZero() && a.DPoP == nil && len(a.Scopes) == 0 && a.CallbackPort == 0 &&
 		a.ClientMetadataURL == "" && a.TokenAuthMethod == "" && a.PrivateKey == "" && a.SigningAlgorithm == "" &&
 		!a.AllowPrivateNetworks
 }
@@ -160,7 +160,7 @@ var authFields = map[string]func(*Auth, jsontext.Value) error{
 		return setSecret(&a.ClientSecret, &a.ClientSecretFrom, v)
 	},
 	"assertion":         func(a *Auth, v jsontext.Value) error { return setSource(&a.Assertion, v) },
-	"idp":               setIdP,
+	"idp":               setIDP,
 	"dpop":              setProofs,
 	"issuer":            func(a *Auth, v jsontext.Value) error { return setText(&a.Issuer, v) },
 	"scopes":            func(a *Auth, v jsontext.Value) error { return setTexts(&a.Scopes, v) },

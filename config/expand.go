@@ -169,10 +169,10 @@ func (e *expansion) auth(a Auth) Auth {
 	a.ClientSecret = e.text("auth.clientSecret", a.ClientSecret)
 	a.ClientSecretFrom = a.ClientSecretFrom.expand("auth.clientSecret", e)
 	a.Assertion = a.Assertion.expand("auth.assertion", e)
-	a.IdP.Issuer = e.text("auth.idp", a.IdP.Issuer)
-	a.IdP.ClientID = e.text("auth.idp", a.IdP.ClientID)
-	a.IdP.ClientSecret = e.text("auth.idp", a.IdP.ClientSecret)
-	a.IdP.ClientSecretFrom = a.IdP.ClientSecretFrom.expand("auth.idp", e)
+	a.IDP.Issuer = e.text("auth.idp", a.IDP.Issuer)
+	a.IDP.ClientID = e.text("auth.idp", a.IDP.ClientID)
+	a.IDP.ClientSecret = e.text("auth.idp", a.IDP.ClientSecret)
+	a.IDP.ClientSecretFrom = a.IDP.ClientSecretFrom.expand("auth.idp", e)
 	a.Issuer = e.text("auth.issuer", a.Issuer)
 	a.ClientMetadataURL = e.text("auth.clientMetadataUrl", a.ClientMetadataURL)
 	a.TokenAuthMethod = e.text("auth.tokenAuthMethod", a.TokenAuthMethod)
@@ -218,7 +218,7 @@ func folderOf(file string) string {
 func (s *Server) anchor() {
 	for _, path := range []*string{
 		&s.Cwd, &s.TLS.CA, &s.TLS.Cert, &s.TLS.Key,
-		&s.Auth.PrivateKey, &s.Auth.Assertion.File, &s.Auth.ClientSecretFrom.File, &s.Auth.IdP.ClientSecretFrom.File,
+		&s.Auth.PrivateKey, &s.Auth.Assertion.File, &s.Auth.ClientSecretFrom.File, &s.Auth.IDP.ClientSecretFrom.File,
 	} {
 		if *path != "" && !filepath.IsAbs(*path) && !strings.Contains(*path, "$") {
 			*path = filepath.Join(escaped(folderOf(s.Origin)), *path)

@@ -63,9 +63,9 @@ func (a Auth) enter(h hash.Hash) {
 		{"auth.tokenAuthMethod", a.TokenAuthMethod},
 		{"auth.privateKey", a.PrivateKey},
 		{"auth.signingAlgorithm", a.SigningAlgorithm},
-		{"auth.idp.issuer", a.IdP.Issuer},
-		{"auth.idp.clientId", a.IdP.ClientID},
-		{"auth.idp.clientSecret", a.IdP.ClientSecret},
+		{"auth.idp.issuer", a.IDP.Issuer},
+		{"auth.idp.clientId", a.IDP.ClientID},
+		{"auth.idp.clientSecret", a.IDP.ClientSecret},
 	} {
 		if field[1] != "" {
 			hashField(h, field[:]...)
@@ -75,7 +75,7 @@ func (a Auth) enter(h hash.Hash) {
 		append([]string{"auth.scopes"}, a.Scopes...),
 		append([]string{"auth.assertion"}, a.Assertion.Words()...),
 		append([]string{"auth.clientSecretFrom"}, a.ClientSecretFrom.Words()...),
-		append([]string{"auth.idp.clientSecretFrom"}, a.IdP.ClientSecretFrom.Words()...),
+		append([]string{"auth.idp.clientSecretFrom"}, a.IDP.ClientSecretFrom.Words()...),
 	} {
 		if len(list) > 1 {
 			hashField(h, list...)

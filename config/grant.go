@@ -23,7 +23,7 @@ var grants = []string{AuthorizationCode, ClientCredentials, JWTBearer, Enterpris
 // IsMachine reports whether tokens are got without a person.
 func (a Auth) IsMachine() bool { return !a.Off && a.Grant != "" && a.Grant != AuthorizationCode }
 
-// A SecretSource says where a secret is read when it is needed, each time anew. One field is set; the zero SecretSource is none.
+// A SecretSource says where a secret is read when it is needed, each time anew. One field is set; the zero one is none.
 type SecretSource struct {
 	File     string   // the file whose text it is, white space around it apart
 	Env      string   // the variable of our own environment whose value it is
@@ -76,8 +76,9 @@ func (s SecretSource) fault() error {
 	return nil
 }
 
-// IdP is an enterprise's identity provider, which knows the person already (ext-auth, enterprise-managed authorization).
-type IdP struct {
+// IDP is an enterprise's identity provider, which knows the person already (ext-auth, enterprise-managed
+// authorization).
+type IDP struct {
 	Issuer           string       // its identifier, under which its metadata is found
 	ClientID         string       // the client that it knows us as
 	ClientSecret     string       // the client's secret, if it has one
@@ -85,7 +86,7 @@ type IdP struct {
 }
 
 // IsZero reports whether nothing is said.
-func (p IdP) IsZero() bool {
+func (p IDP) IsZero() bool {
 	return p.Issuer == "" && p.ClientID == "" && p.ClientSecret == "" && p.ClientSecretFrom.IsZero()
 }
 
@@ -97,7 +98,7 @@ func (a Auth) grantFault(known func(value string) bool) (key string, err error) 
 	for _, one := range []struct {
 		key    string
 		source SecretSource
-	}{{"clientSecret", a.ClientSecretFrom}, {"assertion", a.Assertion}, {"idp", a.IdP.ClientSecretFrom}} {
+	}{{"clientSecret", a.ClientSecretFrom}, {"assertion", a.Assertion}, {"idp", a.IDP.ClientSecretFrom}} {
 		if err := one.source.fault(); err != nil {
 			return one.key, err
 		}
@@ -116,13 +117,13 @@ func (a Auth) grantFault(known func(value string) bool) (key string, err error) 
 		return "grant", fmt.Errorf("is %s, which needs an assertion, such as {\"file\": \"/run/secrets/token\"}", a.Grant)
 	case a.Grant == Enterprise && a.ClientID == "":
 		return "grant", errors.New("is enterprise, which needs a clientId")
-	case a.Grant == Enterprise && (a.IdP.Issuer == "" || a.IdP.ClientID == ""):
+	case a.Grant == Enterprise && (a.IDP.Issuer == "" || a.IDP.ClientID == ""):
 		return "grant", errors.New("is enterprise, which needs an idp with its issuer and clientId")
 	case a.Grant != JWTBearer && a.Grant != Enterprise && !a.Assertion.IsZero():
 		return "assertion", errors.New("is for the grants jwt-bearer and enterprise")
-	case a.Grant != Enterprise && !a.IdP.IsZero():
+	case a.Grant != Enterprise && !a.IDP.IsZero():
 		return "idp", errors.New("is for the grant enterprise")
-	case a.IdP.Issuer != "" && known(a.IdP.Issuer) && !isIssuer(a.IdP.Issuer):
+	case a.IDP.Issuer != "" && known(a.IDP.Issuer) && !isIssuer(a.IDP.Issuer):
 		return "idp", fmt.Errorf("has issuer, which %w", errIssuer)
 	}
 	return "", nil
@@ -175,8 +176,8 @@ func setSecret(text *string, from *SecretSource, v jsontext.Value) error {
 	return fmt.Errorf("must be a string, or an object that says where it is read, not %s", kindName(v.Kind()))
 }
 
-// setIdP takes the block about the identity provider.
-func setIdP(a *Auth, v jsontext.Value) error {
+// setIDP takes the block about the identity provider.
+func setIDP(a *Auth, v jsontext.Value) error {
 	if v.Kind() != '{' {
 		return fmt.Errorf("must be an object with issuer and clientId, not %s", kindName(v.Kind()))
 	}
@@ -187,11 +188,11 @@ func setIdP(a *Auth, v jsontext.Value) error {
 		var err error
 		switch m.name {
 		case "issuer":
-			err = setText(&a.IdP.Issuer, m.value)
+			err = setText(&a.IDP.Issuer, m.value)
 		case "clientId":
-			err = setText(&a.IdP.ClientID, m.value)
+			err = setText(&a.IDP.ClientID, m.value)
 		case "clientSecret":
-			err = setSecret(&a.IdP.ClientSecret, &a.IdP.ClientSecretFrom, m.value)
+			err = setSecret(&a.IDP.ClientSecret, &a.IDP.ClientSecretFrom, m.value)
 		default:
 			return fmt.Errorf("has the unknown key %q; accepted are issuer, clientId and clientSecret", m.name)
 		}
@@ -220,13 +221,14 @@ func (s SecretSource) render(at style) string {
 }
 
 // render writes the block; empty if nothing is said.
-func (p IdP) render(at style) string {
+func (p IDP) render(at style) string {
 	if p.IsZero() {
 		return ""
 	}
 	var parts []string
 	for _, one := range [][2]string{
-		{"issuer", jsonText(p.Issuer)}, {"clientId", jsonText(p.ClientID)},
+		{"issuer", jsonText(p.Issuer)},
+		{"clientId", jsonText(p.ClientID)},
 		{"clientSecret", jsonSecret(p.ClientSecret, p.ClientSecretFrom, at.deeper())},
 	} {
 		if one[1] != "" {

@@ -14,7 +14,7 @@ import (
 var managed = config.Auth{
 	Grant: config.Enterprise, ClientID: "me", ClientSecretFrom: config.SecretSource{Keychain: "build"},
 	Assertion: config.SecretSource{Command: []string{"get-token", "--for", "me"}},
-	IdP: config.IdP{
+	IDP: config.IDP{
 		Issuer: "https://idp.example.com", ClientID: "us", ClientSecretFrom: config.SecretSource{Env: "IDP_SECRET"},
 	},
 	DPoP: new(true),
@@ -111,11 +111,11 @@ func TestWhereSecretsAreReadIsExpanded(t *testing.T) {
 func TestWhereSecretsAreReadIsShownAndTheSecretsAreNot(t *testing.T) {
 	a := managed
 	a.ClientSecretFrom, a.ClientSecret = config.SecretSource{}, "hunter2"
-	a.IdP.ClientSecretFrom, a.IdP.ClientSecret = config.SecretSource{}, "hunter3"
+	a.IDP.ClientSecretFrom, a.IDP.ClientSecret = config.SecretSource{}, "hunter3"
 	a.Assertion.Command = []string{"get-token", "--password", "hunter4", "--for", "me"}
 	shown := config.Server{Name: "a", URL: "https://h", Auth: a}.Masked().Auth
 	want := []string{"get-token", "--password", "***", "--for", "me"}
-	if shown.ClientSecret != "***" || shown.IdP.ClientSecret != "***" || !slices.Equal(shown.Assertion.Command, want) {
+	if shown.ClientSecret != "***" || shown.IDP.ClientSecret != "***" || !slices.Equal(shown.Assertion.Command, want) {
 		t.Errorf("shown is %+v", shown)
 	}
 	if a.Assertion.Command[2] != "hunter4" {

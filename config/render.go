@@ -79,7 +79,7 @@ func (a Auth) render(at style) string {
 	put("privateKey", jsonText(a.PrivateKey))
 	put("signingAlgorithm", jsonText(a.SigningAlgorithm))
 	put("assertion", a.Assertion.render(inner))
-	put("idp", a.IdP.render(inner))
+	put("idp", a.IDP.render(inner))
 	if a.DPoP != nil {
 		put("dpop", strconv.FormatBool(*a.DPoP))
 	}

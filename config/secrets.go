@@ -75,12 +75,12 @@ func (a Auth) judged(show func(field string, parts []part) string) Auth {
 	a.ClientSecret = show("auth.clientSecret", []part{{a.ClientSecret, secret}})
 	a.ClientSecretFrom = a.ClientSecretFrom.judged("auth.clientSecret", show)
 	a.Assertion = a.Assertion.judged("auth.assertion", show)
-	a.IdP.ClientSecret = show("auth.idp", []part{{a.IdP.ClientSecret, secret}})
-	a.IdP.ClientSecretFrom = a.IdP.ClientSecretFrom.judged("auth.idp", show)
-	for _, text := range []*string{&a.ClientID, &a.TokenAuthMethod, &a.SigningAlgorithm, &a.IdP.ClientID} {
+	a.IDP.ClientSecret = show("auth.idp", []part{{a.IDP.ClientSecret, secret}})
+	a.IDP.ClientSecretFrom = a.IDP.ClientSecretFrom.judged("auth.idp", show)
+	for _, text := range []*string{&a.ClientID, &a.TokenAuthMethod, &a.SigningAlgorithm, &a.IDP.ClientID} {
 		*text = show("auth", value(*text))
 	}
-	for _, url := range []*string{&a.Issuer, &a.ClientMetadataURL, &a.IdP.Issuer} {
+	for _, url := range []*string{&a.Issuer, &a.ClientMetadataURL, &a.IDP.Issuer} {
 		*url = show("auth", address(*url))
 	}
 	key := value(a.PrivateKey)

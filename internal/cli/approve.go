@@ -131,7 +131,7 @@ func description(s config.Server) (lines []string) {
 	}
 	shown, said := masked.Auth, s.Auth // what reads secrets is shown as it is: it can be a program
 	shown.Assertion, shown.ClientSecretFrom = said.Assertion, said.ClientSecretFrom
-	shown.IdP.ClientSecretFrom = said.IdP.ClientSecretFrom
+	shown.IDP.ClientSecretFrom = said.IDP.ClientSecretFrom
 	for _, v := range authValues(shown) {
 		lines = append(lines, "with "+v.name+" "+visible(v.text))
 	}

@@ -119,8 +119,8 @@ func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, er
 
 func loginRowOf(t target, s auth.Status, err error) loginRow {
 	r := loginRow{
-		Name: t.Name, URL: t.Masked().URL, Grant: string(s.Grant), LoggedIn: s.LoggedIn, Account: s.Account, Issuer: s.Issuer, Scopes: s.Scopes,
-		Refreshable: s.Refreshable, DPoP: s.Bound,
+		Name: t.Name, URL: t.Masked().URL, Grant: string(s.Grant), LoggedIn: s.LoggedIn, Account: s.Account,
+		Issuer: s.Issuer, Scopes: s.Scopes, Refreshable: s.Refreshable, DPoP: s.Bound,
 	}
 	if r.Scopes == nil {
 		r.Scopes = []string{}

@@ -166,10 +166,10 @@ func authValues(a config.Auth) (all []value) {
 	list("clientSecret", a.ClientSecretFrom.Words())
 	add("issuer", a.Issuer)
 	list("assertion", a.Assertion.Words())
-	add("idp.issuer", a.IdP.Issuer)
-	add("idp.clientId", a.IdP.ClientID)
-	add("idp.clientSecret", a.IdP.ClientSecret)
-	list("idp.clientSecret", a.IdP.ClientSecretFrom.Words())
+	add("idp.issuer", a.IDP.Issuer)
+	add("idp.clientId", a.IDP.ClientID)
+	add("idp.clientSecret", a.IDP.ClientSecret)
+	list("idp.clientSecret", a.IDP.ClientSecretFrom.Words())
 	if a.DPoP != nil {
 		add("dpop", strconv.FormatBool(*a.DPoP))
 	}

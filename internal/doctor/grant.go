@@ -58,7 +58,7 @@ func exchangeFix(fault *auth.GrantError) string {
 	case "invalid_client":
 		return `correct "clientId" and "clientSecret" in the entry's "idp"`
 	case "invalid_grant", "invalid_request":
-		return "have the person sign in again: the ID token must be new, and given to the client that the entry's \"idp\" names"
+		return `have the person sign in again: the ID token must be new, and given to the client that the entry's "idp" names`
 	case "access_denied", "invalid_target", "unauthorized_client", "invalid_scope":
 		return "have the administrator of the identity provider allow this client that server, and those scopes"
 	}

@@ -30,8 +30,8 @@ func (h *host) identity(name string) (config.Auth, error) {
 		PrivateKey   string `json:"private_key_pem"`
 		Algorithm    string `json:"signing_algorithm"`
 		WorkloadJWT  string `json:"valid_jwt"`
-		IdPIssuer    string `json:"idp_issuer"`
-		IdPClientID  string `json:"idp_client_id"`
+		IDPIssuer    string `json:"idp_issuer"`
+		IDPClientID  string `json:"idp_client_id"`
 		IDToken      string `json:"idp_id_token"`
 	}
 	if err := mcp.Decode(h.context, &given); err != nil {
@@ -51,7 +51,7 @@ func (h *host) identity(name string) (config.Auth, error) {
 		who.Assertion.File, err = h.file("workload.jwt", given.WorkloadJWT)
 	case "auth/enterprise-managed-authorization":
 		who.Grant = config.Enterprise
-		who.IdP = config.IdP{Issuer: given.IdPIssuer, ClientID: given.IdPClientID}
+		who.IDP = config.IDP{Issuer: given.IDPIssuer, ClientID: given.IDPClientID}
 		who.Assertion.File, err = h.file("id.jwt", given.IDToken)
 	}
 	if who.IsMachine() {
