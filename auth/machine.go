@@ -117,20 +117,22 @@ func (l *Login) challenge() challenge {
 }
 
 // earned returns a login with another token than tried, which may be nil, for what a refusal says. It is got once for
-// all who ask meanwhile. What was refused is not asked for again for a minute. The error is a GrantError.
+// all who ask meanwhile. What was refused, or was of no use, is not asked for again for a minute. The error is a
+// GrantError.
 func (c *Client) earned(ctx context.Context, tried *Login, ch challenge) (*Login, error) {
 	var missing []string
 	if ch.code == insufficientScope {
 		missing = ch.scopes
 	}
 	c.mu.Lock()
-	failed := c.failed
-	if failed != nil && time.Since(c.failedAt) >= vainPause {
-		failed = nil
-	}
+	failed, useless := c.failed, c.vain == ch.want() && time.Since(c.vainAt) < vainPause
+	recent := time.Since(c.failedAt) < vainPause
 	c.mu.Unlock()
-	if failed != nil {
+	switch {
+	case failed != nil && recent:
 		return nil, failed
+	case useless:
+		return nil, c.unhelped(ch)
 	}
 	return c.once(ctx, func() *Login {
 		if c.login.replaces(tried) && within(missing, c.login.Scopes) {
@@ -151,7 +153,7 @@ func (c *Client) anew(ctx context.Context) (*Login, error) {
 		return nil, err
 	}
 	c.mu.Lock()
-	c.failed = nil
+	c.failed, c.vain = nil, ""
 	c.mu.Unlock()
 	return c.earned(ctx, tried, ch)
 }
@@ -182,7 +184,6 @@ func (c *Client) earn(ctx context.Context, tried *Login, ch challenge, missing [
 	rec.Login, rec.Server, rec.URL = l, c.o.Server, redact.URL(canonical(c.endpoint))
 	if me.ClientID != "" {
 		me.ClientSecret = "" // it stays where it is
-		rec.Registrations = rec.clone().Registrations
 		rec.register(l.Issuer, me)
 	}
 	if err := c.o.Store.Save(ctx, c.key, rec); err != nil {
