@@ -222,11 +222,11 @@ func (c *cutter) address(end int) {
 	found := userinfo().FindAllStringSubmatchIndex(blank, -1)
 	if found == nil && strings.Contains(blank, "@") && !isURL(blank) {
 		// An "@" that is no host's is one of a login that holds what ends an authority.
-		_, rest, hasScheme := strings.Cut(blank, "://")
-		if !hasScheme {
-			rest = blank
+		end, begins := strings.LastIndexByte(blank, '@'), 0
+		if i := strings.Index(blank, "://"); i >= 0 && i < end {
+			begins = i + len("://")
 		}
-		found = [][]int{{0, 0, len(blank) - len(rest), strings.LastIndexByte(blank, '@')}}
+		found = [][]int{{0, 0, begins, end}}
 	}
 	for _, at := range found {
 		c.take(begin+at[2], open)

@@ -56,6 +56,7 @@ func TestLoginsOfAddressesAreMaskedInEveryValue(t *testing.T) {
 		{"postgres://u:hunter2@h/db", "postgres://***@h/db", []string{"hunter2"}},
 		{"postgres://u:hunter%32@h/db", "postgres://***@h/db", []string{"hunter%32", "hunter2"}},
 		{"https://hunter2@h", "https://***@h", []string{"hunter2"}},
+		{"hunter2@tps://h/p", "***@tps://h/p", []string{"hunter2"}},
 		{"https://u:hunt/er2@h/p", "https://***@h/p", []string{"hunt/er2"}},
 		{"https://u:hunt#er2@h/p", "https://***@h/p", []string{"hunt#er2"}},
 		{"a://u:hunter2@h1,b://v:hunter3@h2", "a://***@h1,b://***@h2", []string{"hunter2", "hunter3"}},
