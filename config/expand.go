@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,18 +37,29 @@ func (e *ExpandError) Error() string {
 //
 //	${VAR}  ${env:VAR}       the value of VAR, which must be set; it may be empty
 //	${VAR:-default}          the same, or the default if VAR is empty or not set; it may hold references too
+//	${file:PATH}             what a text file of at most 64 KiB holds, without white space around it
 //	$$  \${                  a dollar sign; "${" as it stands
 //
 // Any other dollar sign stays. A path's backslash before a reference is an escape too: write a slash there. What was
-// put in is not expanded again. A header that is empty then is left out, and relative paths are made absolute as
-// Server says.
+// put in is not expanded again. A header that is empty then is left out, and relative paths, those of files too, are
+// made absolute as Server says.
 //
 // secrets are what must be kept out of logs and error texts: the values put in that could be secret, which are all
-// those in headers, and elsewhere those of variables (and in Env those under names) that look like a secret's, a
-// default that is used instead of one too; and, but for headers, whatever Masked hides, as it is expanded. The error is
-// an *ExpandError.
+// those of files and in headers, and elsewhere those of variables (and in Env those under names) that look like a
+// secret's, a default that is used instead of one too; and, but for headers, whatever Masked hides, as it is expanded.
+// The error is an *ExpandError.
 func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, secrets []string, err error) {
-	e := expansion{server: &s, lookup: lookup}
+	e := expansion{server: &s}
+	e.lookup = func(name string) (string, error) {
+		if path, ok := strings.CutPrefix(name, filePrefix); ok {
+			return readValue(e.placed(path))
+		}
+		value, set := lookup(name)
+		if !set {
+			return "", errUnset
+		}
+		return value, nil
+	}
 	s.judged(e.collect)
 	s.Command = e.text("command", s.Command)
 	s.Args = slices.Clone(s.Args)
@@ -76,7 +88,7 @@ func (s Server) Expand(lookup func(string) (string, bool)) (expanded Server, sec
 // An expansion is the expanding of one entry. After an error it does nothing more.
 type expansion struct {
 	server  *Server
-	lookup  func(string) (string, bool)
+	lookup  lookup
 	secrets []string
 	err     error
 }
@@ -152,7 +164,7 @@ func passwords(info string) (forms []string) {
 // secretIn reports whether the value of a variable could be secret that is used in a field.
 func secretIn(field, variable string) bool {
 	parent, name, _ := strings.Cut(field, ".")
-	return parent == "headers" || parent == "env" && redact.SecretName(name) || redact.SecretName(variable)
+	return strings.HasPrefix(variable, filePrefix) || parent == "headers" || parent == "env" && redact.SecretName(name) || redact.SecretName(variable)
 }
 
 func (e *expansion) texts(field string, values map[string]string) map[string]string {
@@ -199,10 +211,37 @@ func (e *expansion) auth(a Auth) Auth {
 
 func (e *expansion) path(field, value string) string {
 	path := e.text(field, value)
-	if e.server.Origin == "" || path == "" || filepath.IsAbs(path) {
+	if path == "" {
+		return ""
+	}
+	return e.placed(path)
+}
+
+// placed returns a path as Server says where it is taken from.
+func (e *expansion) placed(path string) string {
+	if e.server.Origin == "" || filepath.IsAbs(path) {
 		return path
 	}
 	return filepath.Join(folderOf(e.server.Origin), path)
+}
+
+// largestValue is how many bytes a file may have that a reference puts in.
+const largestValue = 64 << 10
+
+// readValue returns what a file holds that a reference names, without white space around it.
+func readValue(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	var text []byte
+	if err == nil {
+		text, err = readText(path, largestValue)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the file %s can't be read: %s", path, reason(err))
+	}
+	return strings.TrimSpace(string(text)), nil
 }
 
 // folderOf returns the absolute path of the folder that a file is in.

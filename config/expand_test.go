@@ -3,6 +3,7 @@ package config_test
 import (
 	"errors"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -201,5 +202,41 @@ func TestMaskedShowsReferencesAndNoSecrets(t *testing.T) {
 	}
 	if u := (config.Server{URL: "https://${U}:${P}@h:1/${X:-a}"}).Masked().URL; u != "https://${U}:${P}@h:1/${X:-a}" {
 		t.Errorf("references: got %s", u)
+	}
+}
+
+func TestAReferenceToAFilePutsInWhatItHolds(t *testing.T) {
+	dir := tree(t, map[string]string{
+		"token": "\n s3cr3t-7Qz2Lm \n", "a$b": "money", "long": strings.Repeat("x", 64<<10+1), "folder/": "",
+	})
+	origin := filepath.Join(dir, "mcp.json")
+	for _, row := range []struct{ value, want, fault string }{
+		{"Bearer ${file:token}", "Bearer s3cr3t-7Qz2Lm", ""},
+		{"${file:" + filepath.Join(dir, "token") + "}", "s3cr3t-7Qz2Lm", ""},
+		{"${file:a$$b} ${file:a$b}", "money money", ""},
+		{"$${file:token}", "${file:token}", ""},
+		{"${file:none}", "", "the file " + filepath.Join(dir, "none") + " can't be read: "},
+		{"${file:folder}", "", "it is no regular file"},
+		{"${file:long}", "", "it has more than 65536 bytes"},
+		{"${file:}", "", "no valid path"},
+		{"${file:${A}}", "", "no valid path"},
+	} {
+		s := config.Server{Name: "s", Origin: origin, Command: "x", Env: map[string]string{"V": row.value}}
+		expanded, secrets, err := s.Expand(variables("A", "1"))
+		if row.fault != "" {
+			if fault, ok := errors.AsType[*config.ExpandError](err); !ok || !strings.Contains(fault.Reason, row.fault) {
+				t.Errorf("%s: got %v, want %s", row.value, err, row.fault)
+			}
+			continue
+		}
+		if got := expanded.Env["V"]; err != nil || got != row.want {
+			t.Errorf("%s: got %q, %v", row.value, got, err)
+		}
+		if holds := slices.Contains(secrets, "s3cr3t-7Qz2Lm"); holds != strings.Contains(row.want, "s3cr3t") {
+			t.Errorf("%s: the secrets are %q", row.value, secrets)
+		}
+		if got := s.Masked().Env["V"]; got != row.value {
+			t.Errorf("masked: got %s", got)
+		}
 	}
 }

@@ -53,23 +53,23 @@ func (f *File) Server(name string) (*Server, error) {
 // *Problem; errors.Is(err, fs.ErrNotExist) tells one that is missing. An empty file holds no servers. An entry that
 // has nothing but "disabled" changes one of a weaker file, so it is not among the servers of this one.
 func ReadFile(path string) (*File, error) {
-	text, err := readText(path)
+	text, err := readText(path, largest)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	return parse(path, text)
 }
 
-// readText reads a file of bounded size.
-func readText(path string) ([]byte, error) {
+// readText reads a file of so many bytes at most.
+func readText(path string, most int) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, largest+1))
-	if err == nil && len(text) > largest {
-		return nil, fmt.Errorf("it has more than %d bytes", largest)
+	text, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err == nil && len(text) > most {
+		return nil, fmt.Errorf("it has more than %d bytes", most)
 	}
 	return text, err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 type piece struct {
 	raw      string // as it is written
 	text     string // of literal text: without escapes
-	variable string // of a reference: the variable's name; empty for literal text
+	variable string // of a reference: the variable's name, or "file:" and a path; empty for literal text
 	fallback string // its default as written, which may hold references itself
 	defaults bool   // it has a default, which may be empty
 }
@@ -20,7 +21,10 @@ type syntaxError string
 // Error returns the text.
 func (e syntaxError) Error() string { return string(e) }
 
-const howTo = "; write ${NAME} or ${NAME:-default}, and $$ for a dollar sign"
+const howTo = "; write ${NAME}, ${NAME:-default} or ${file:PATH}, and $$ for a dollar sign"
+
+// filePrefix begins a reference to what a file holds.
+const filePrefix = "file:"
 
 // split cuts a value into its pieces. A dollar sign that begins neither "${" nor "$$" is literal text.
 func split(value string) ([]piece, error) {
@@ -98,6 +102,14 @@ func reach(s string) int {
 func reference(raw string) (piece, error) {
 	inner := strings.TrimSuffix(strings.TrimPrefix(raw, "${"), "}")
 	p := piece{raw: raw}
+	if written, ok := strings.CutPrefix(inner, filePrefix); ok {
+		path, err := split(written)
+		if err != nil || len(path) != 1 || path[0].variable != "" {
+			return piece{}, syntaxError("a reference to a file has no valid path" + howTo)
+		}
+		p.variable = filePrefix + path[0].text
+		return p, nil
+	}
 	p.variable, p.fallback, p.defaults = strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
 	if !isVariable(p.variable) {
 		return piece{}, syntaxError("a reference has no valid name of a variable" + howTo)
@@ -119,8 +131,11 @@ func isVariable(name string) bool {
 // deepest is how deep defaults may stand in each other.
 const deepest = 8
 
-// lookup finds the value of a variable.
-type lookup = func(name string) (value string, set bool)
+// A lookup finds the value of a variable or of a file, under the name that a piece has for it.
+type lookup = func(name string) (value string, err error)
+
+// errUnset tells that there is no variable of that name.
+var errUnset = errors.New("not set")
 
 // expand returns the value with its references replaced. used is told of each variable and of what is put in for it,
 // its value or its default. What is put in is not looked at again.
@@ -150,7 +165,7 @@ func expand(value string, lookup lookup, used func(name, value string), depth in
 
 // resolve returns the text that stands for a reference.
 func (p piece) resolve(lookup lookup, used func(name, value string), depth int) (string, error) {
-	value, set := lookup(p.variable)
+	value, err := lookup(p.variable)
 	switch {
 	case p.defaults && value == "":
 		text, err := expand(p.fallback, lookup, used, depth+1)
@@ -158,8 +173,10 @@ func (p piece) resolve(lookup lookup, used func(name, value string), depth int) 
 			used(p.variable, text)
 		}
 		return text, err
-	case !set:
+	case errors.Is(err, errUnset):
 		return "", unsetError(p.variable)
+	case err != nil:
+		return "", err
 	}
 	used(p.variable, value)
 	return value, nil

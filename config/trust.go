@@ -51,7 +51,7 @@ func (t TrustStore) Trusted(f *File) bool {
 	if t.path == "" || f.sum == "" {
 		return false
 	}
-	text, err := readText(t.path)
+	text, err := readText(t.path, largest)
 	if err != nil {
 		return false
 	}

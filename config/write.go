@@ -43,7 +43,7 @@ func update(path string, change func(text []byte) ([]byte, error)) error {
 	}
 	defer unlock()
 	removeDrafts(target)
-	before, err := readText(target)
+	before, err := readText(target, largest)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return unreadable(path, err)
