@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -103,6 +104,48 @@ func disabling(name string, disabled bool) change {
 		}
 		return nil
 	}
+}
+
+// Override makes the server of that name in a weaker file disabled or not: it writes "disabled" into the entry of this
+// file, and makes one that has nothing else if there is none. Errors are a *Problem.
+func Override(path, name string, disabled bool) error {
+	return edit(path, func(d *document) error {
+		found, err := d.find(name)
+		text := `"disabled": ` + strconv.FormatBool(disabled)
+		switch {
+		case err != nil:
+			return err
+		case found == nil:
+			d.addEntry(name, func(style) string { return "{" + text + "}" })
+			return nil
+		}
+		entry, ok := found.Value.Value.(*hujson.Object)
+		if !ok {
+			return d.problem(found.Value.StartOffset, name, "it must be an object")
+		}
+		member, err := d.member(entry, "disabled", name)
+		switch {
+		case err != nil:
+			return err
+		case member == nil:
+			d.insert(&found.Value, text)
+		default:
+			d.cut(member.Value.StartOffset, member.Value.EndOffset, strconv.FormatBool(disabled))
+		}
+		return nil
+	})
+}
+
+// EntriesText returns a text of a file that holds entries, as AddServer writes them.
+func EntriesText(servers ...Server) string {
+	var text []byte
+	for _, s := range servers {
+		after, err := edited("", text, adding(s, true))
+		if err == nil { // else the entry could not be written either
+			text = after
+		}
+	}
+	return string(text)
 }
 
 // editExisting changes an entry that must be there; where it is not, not even a folder is made.

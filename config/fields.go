@@ -20,12 +20,18 @@ type field struct {
 	set  func(*Server, jsontext.Value) error // the error continues a sentence that begins with the key
 	hint func(jsontext.Value) string         // what looks wrong though it can be meant, after the key; empty: nothing
 
-	inner []string // the known keys of its value, where others are warned of; nil: it has none, or no others
+	// inner are the known keys of its value, where others are warned of, with what they are called in Places; nil: it has
+	// none, or no others.
+	inner map[string]string
+	place string // what it is called in Places; empty: as its key is; nowhere: it has no place
 }
+
+// nowhere is the place of a key that says nothing about a server.
+const nowhere = "-"
 
 var fields = map[string]field{
 	"type":       plain(setType),
-	"transport":  plain(setType),
+	"transport":  {set: setType, hint: noHint, place: "type"},
 	"command":    plain(func(s *Server, v jsontext.Value) error { return setText(&s.Command, v) }),
 	"args":       plain(func(s *Server, v jsontext.Value) error { return setTexts(&s.Args, v) }),
 	"env":        plain(func(s *Server, v jsontext.Value) error { return setTextMap(&s.Env, v, asWritten) }),
@@ -39,7 +45,7 @@ var fields = map[string]field{
 	"required":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Required, v) }),
 	"disabled":   plain(func(s *Server, v jsontext.Value) error { return setBool(&s.Disabled, v) }),
 	"tools":      {set: setTools, hint: hintTools},
-	"auth":       {set: setAuth, hint: hintAuth, inner: authNames},
+	"auth":       {set: setAuth, hint: hintAuth, inner: authNames()},
 	"timeout": {
 		set:  func(s *Server, v jsontext.Value) error { return setDuration(&s.Timeout, v) },
 		hint: hintDuration,
@@ -56,8 +62,10 @@ var fields = map[string]field{
 
 // plain is a field whose value is right or wrong, and never doubtful.
 func plain(set func(*Server, jsontext.Value) error) field {
-	return field{set: set, hint: func(jsontext.Value) string { return "" }}
+	return field{set: set, hint: noHint}
 }
+
+func noHint(jsontext.Value) string { return "" }
 
 func setBool(to *bool, v jsontext.Value) error {
 	switch v.Kind() {

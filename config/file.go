@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type File struct {
 	Problems []*Problem // what is wrong with the others, and warnings, in the file's order
 
 	entries []Server // the servers and, among them, the entries that only change one of a weaker file
+	imports []wish   // the other programs whose servers it asks for
 	sum     string   // a hash of the text that was parsed; empty for a File that was not read
 }
 
@@ -46,6 +48,13 @@ func (f *File) Server(name string) (*Server, error) {
 		}
 	}
 	return nil, nil
+}
+
+// Names reports whether there is an entry of that name, one that can't be used or that only changes one of a weaker file
+// too.
+func (f *File) Names(name string) bool {
+	broken := func(p *Problem) bool { return p.Severity == Error && p.Server == name }
+	return slices.ContainsFunc(f.entries, called(name)) || slices.ContainsFunc(f.Problems, broken)
 }
 
 // ReadFile reads one file. A bad entry is left out and told in File.Problems. A file that can't be read, or that is
@@ -89,7 +98,7 @@ func reason(err error) string {
 func parse(path string, text []byte) (*File, error) {
 	sum := sha256.Sum256(text)
 	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
-	r := &reader{file: &File{Path: path, sum: hex.EncodeToString(sum[:])}, text: text}
+	r := &reader{file: &File{Path: path, sum: hex.EncodeToString(sum[:])}, text: text, form: own}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return r.file, nil
 	}
@@ -112,6 +121,8 @@ type reader struct {
 	file *File
 	text []byte
 	at   cursor
+	form form
+	seen map[string]bool // the names of entries
 }
 
 // A member is one name and value of an object, with where they stand.
@@ -121,6 +132,30 @@ type member struct {
 	value         jsontext.Value
 	valueAt       int
 	repeatsBefore bool // an earlier member has the same name
+
+	// moved: the value is not as it stands in the text. Then inner are the members of an object, and all else in it is
+	// where it is itself.
+	moved bool
+	inner []member
+}
+
+// members returns the members of the value.
+func (m member) members() []member {
+	if m.moved {
+		return m.inner
+	}
+	return members(m.value, m.valueAt)
+}
+
+// elements returns the elements of the value.
+func (m member) elements() []member {
+	all := elements(m.value, m.valueAt)
+	for i := range all {
+		if m.moved {
+			all[i].valueAt, all[i].moved = m.valueAt, true
+		}
+	}
+	return all
 }
 
 func (r *reader) problem(at int, server string, format string, args ...any) *Problem {
@@ -222,6 +257,8 @@ func (r *reader) top() error {
 			return r.problem(m.at, "", "mcpServers stands there twice")
 		case m.name == "mcpServers":
 			r.servers(m)
+		case m.name == importKey:
+			r.wishes(m)
 		case m.name == "$schema":
 		case strings.EqualFold(m.name, "mcpServers"):
 			r.warn(m.at, "", "%s", unknownKey(m.name, []string{"mcpServers"}))
@@ -233,8 +270,14 @@ func (r *reader) top() error {
 }
 
 func (r *reader) servers(all member) {
-	for _, m := range members(all.value, all.valueAt) {
+	if r.seen == nil {
+		r.seen = map[string]bool{}
+	}
+	before := maps.Clone(r.seen)
+	for _, m := range all.members() {
+		r.seen[m.name] = true
 		switch {
+		case before[m.name]: // the entry that was read first is the stronger one
 		case m.name == "":
 			r.report(r.problem(m.at, "", "a server must have a name"))
 		case m.repeatsBefore:
@@ -251,11 +294,11 @@ func (r *reader) servers(all member) {
 func (r *reader) server(entry member) {
 	s := Server{Name: entry.name, Origin: r.file.Path, Places: map[string]Place{"": r.where(entry.at)}}
 	good := true
-	for _, m := range members(entry.value, entry.valueAt) {
-		f, known := fields[m.name]
+	for _, m := range r.form.prepared(entry) {
+		f, known := r.form.fields[m.name]
 		switch {
 		case !known:
-			r.warn(m.at, s.Name, "%s", unknownKey(m.name, fieldNames))
+			r.warn(m.at, s.Name, "%s", unknownKey(m.name, r.form.names))
 			continue
 		case m.repeatsBefore:
 			good = false
@@ -264,21 +307,28 @@ func (r *reader) server(entry member) {
 		}
 		if err := f.set(&s, m.value); err != nil {
 			good = false
-			r.report(r.problem(m.valueAt, s.Name, "%s %v", m.name, err))
+			r.report(r.problem(m.of(err), s.Name, "%s %v", m.name, err))
 			continue
 		}
 		if hint := f.hint(m.value); hint != "" {
 			r.warn(m.valueAt, s.Name, "%s %s", m.name, hint)
 		}
-		r.innerKeys(s.Name, m, f.inner)
-		r.mark(&s, m)
+		r.innerKeys(s.Name, m, f)
+		r.mark(&s, m, f)
 	}
-	if !good {
-		return
+	if good {
+		r.take(s)
 	}
+}
+
+// take takes an entry whose values are right, if they fit together.
+func (r *reader) take(s Server) {
 	_, says := s.Places["disabled"]
-	s.override = says && len(s.Places) == len([]string{"", "disabled"})
+	s.override = r.form.overrides && says && len(s.Places) == len([]string{"", "disabled"})
 	kind, misfit := s.kind()
+	if misfit == "" {
+		misfit = r.form.place(&s)
+	}
 	if misfit != "" && !s.override {
 		where := s.Places[""]
 		r.report(&Problem{Path: where.Path, Line: where.Line, Column: where.Column, Server: s.Name, Text: misfit})
@@ -297,32 +347,54 @@ func (r *reader) server(entry member) {
 	}
 }
 
-// innerKeys warns of what a member's value has under keys that are not known; of nothing if known is nil.
-func (r *reader) innerKeys(server string, of member, known []string) {
-	for _, m := range members(of.value, of.valueAt) {
-		if known != nil && !slices.Contains(known, m.name) {
-			r.warn(m.at, server, "%s: %s", of.name, unknownKey(m.name, known))
+// innerKeys warns of what a member's value has under keys that are not known; of nothing if the field has none.
+func (r *reader) innerKeys(server string, of member, f field) {
+	if f.inner == nil {
+		return
+	}
+	for _, m := range of.members() {
+		if f.inner[m.name] == "" {
+			r.warn(m.at, server, "%s: %s", of.name, unknownKey(m.name, slices.Sorted(maps.Keys(f.inner))))
 		}
 	}
 }
 
 // mark keeps where the value of a member and those in it stand.
-func (r *reader) mark(s *Server, m member) {
+func (r *reader) mark(s *Server, m member, f field) {
 	name := m.name
-	if name == "transport" {
-		name = "type"
+	switch f.place {
+	case "":
+	case nowhere:
+		return
+	default:
+		name = f.place
 	}
 	s.Places[name] = r.where(m.valueAt)
-	for _, inner := range members(m.value, m.valueAt) {
-		field := name + "." + inner.name
-		if field == "auth.scope" {
-			field = "auth.scopes"
+	for _, inner := range m.members() {
+		called := inner.name
+		if known := f.inner[called]; known != "" {
+			called = known
 		}
-		s.Places[field] = r.where(inner.valueAt)
+		s.Places[name+"."+called] = r.where(inner.valueAt)
 	}
-	for i, inner := range elements(m.value, m.valueAt) {
+	for i, inner := range m.elements() {
 		s.Places[fmt.Sprintf("%s[%d]", name, i)] = r.where(inner.valueAt)
 	}
+}
+
+// of returns where an error about the member's value is.
+func (m member) of(err error) int {
+	in, ok := errors.AsType[*innerError](err)
+	if !ok {
+		return m.valueAt
+	}
+	all := append(m.members(), m.elements()...)
+	for i, inner := range all {
+		if inner.name == in.name && in.name != "" || in.name == "" && i == in.index {
+			return inner.valueAt
+		}
+	}
+	return m.valueAt
 }
 
 // start returns the offset of the first byte that is no white space.

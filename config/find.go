@@ -63,9 +63,18 @@ func ProjectFile(dir string) (path string, found bool) {
 	return candidates[i], true
 }
 
-// projectFiles returns where a project's file may be, nearest first. Links among the folders are resolved, as they are
-// when a repository is looked for.
+// projectFiles returns where a project's file may be, nearest first.
 func projectFiles(dir string) []string {
+	var files []string
+	for _, folder := range folders(dir) {
+		files = append(files, filepath.Join(folder, projectName))
+	}
+	return files
+}
+
+// folders returns a folder and, in a repository, those above it up to the root. Links among them are resolved, as they
+// are when a repository is looked for.
+func folders(dir string) []string {
 	start, err := filepath.Abs(dir)
 	if err != nil {
 		return nil
@@ -75,7 +84,7 @@ func projectFiles(dir string) []string {
 	}
 	var found []string
 	for folder := start; ; folder = filepath.Dir(folder) {
-		found = append(found, filepath.Join(folder, projectName))
+		found = append(found, folder)
 		if _, err := os.Lstat(filepath.Join(folder, ".git")); err == nil {
 			return found
 		}

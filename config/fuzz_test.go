@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/tailscale/hujson"
 
 	"mcpwire/config"
@@ -229,5 +231,57 @@ func in(top hujson.Value, v *hujson.Value) bool {
 	return slices.ContainsFunc(of.Members, func(m hujson.ObjectMember) bool {
 		name, _ := m.Name.Value.(hujson.Literal)
 		return name.String() == "mcpServers" && m.Value.StartOffset == v.StartOffset
+	})
+}
+
+// FuzzHosts checks that any text is read as a file of each other program without panic, that problems and values have
+// places in it, and that what is read can be written into a file of ours and read there.
+func FuzzHosts(f *testing.F) {
+	files, err := filepath.Glob(filepath.Join("testdata", "hosts", "*.txtar"))
+	if err != nil || files == nil {
+		f.Fatal("there are no files to begin with")
+	}
+	for _, path := range files {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
+	f.Add([]byte("\x10"))
+	f.Add([]byte("mcp_servers.a.b.c.d = 1\n[[mcp_servers.x]]\n"))
+	f.Add([]byte("[mcp_servers.x]\r\nenv = {A = \"1\"}\r\ncommand = '''\r\nc'''"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		body := bytes.TrimPrefix(text, []byte("\ufeff"))
+		for _, h := range config.Hosts() {
+			file, err := config.ParseHost(h.Name, text, len(text)%2 == 0)
+			if err != nil {
+				if _, ok := errors.AsType[*config.Problem](err); !ok {
+					t.Fatalf("%s: got %T", h.Name, err)
+				}
+				continue
+			}
+			for _, p := range file.Problems {
+				placed(t, body, config.Place{Path: p.Path, Line: p.Line, Column: p.Column})
+			}
+			for _, s := range file.Servers {
+				for _, at := range s.Places {
+					placed(t, body, at)
+				}
+				s.Fingerprint()
+				s.Masked()
+				_, _, _ = s.Expand(variables("A", "1"))
+				if s.Name == "" || !utf8.ValidString(s.Name) {
+					continue
+				}
+				written, err := config.Parse("f", []byte(config.EntriesText(s)))
+				if err != nil || len(written.Servers) != 1 {
+					t.Fatalf("%s: %+v can't be written: %v", h.Name, s, err)
+				}
+				if got := written.Servers[0]; got.Fingerprint() != s.Fingerprint() && utf8.Valid(text) {
+					t.Errorf("%s: %+v is written as %+v", h.Name, s, got)
+				}
+			}
+		}
 	})
 }

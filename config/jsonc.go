@@ -24,11 +24,8 @@ func (r *reader) standardize() error {
 
 // parseComments parses the text as JSON in which comments and trailing commas are allowed. The error is a *Problem.
 func (r *reader) parseComments() (hujson.Value, error) {
-	if bytes.HasPrefix(r.text, []byte("\xff\xfe")) || bytes.HasPrefix(r.text, []byte("\xfe\xff")) {
-		return hujson.Value{}, r.problem(0, "", "it is written in UTF-16; save it as UTF-8")
-	}
-	if bytes.Count(r.text, []byte("["))+bytes.Count(r.text, []byte("{")) > mostNested {
-		return hujson.Value{}, r.problem(0, "", "it has more than %d brackets", mostNested)
+	if err := r.refuseDeep(); err != nil {
+		return hujson.Value{}, err
 	}
 	// A line comment needs a line's end, and may be the last thing in the file.
 	value, err := hujson.Parse(append(bytes.Clone(r.text), '\n'))
@@ -36,6 +33,17 @@ func (r *reader) parseComments() (hujson.Value, error) {
 		return hujson.Value{}, r.malformed(err)
 	}
 	return value, nil
+}
+
+// refuseDeep refuses a text that a parser may not survive.
+func (r *reader) refuseDeep() error {
+	if bytes.HasPrefix(r.text, []byte("\xff\xfe")) || bytes.HasPrefix(r.text, []byte("\xfe\xff")) {
+		return r.problem(0, "", "it is written in UTF-16; save it as UTF-8")
+	}
+	if bytes.Count(r.text, []byte("["))+bytes.Count(r.text, []byte("{")) > mostNested {
+		return r.problem(0, "", "it has more than %d brackets", mostNested)
+	}
+	return nil
 }
 
 // malformed makes a *Problem of an error of the parser, which tells line and column, in bytes, in its text only.

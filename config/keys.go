@@ -2,8 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -31,11 +29,15 @@ func unknownKey(key string, known []string) string {
 	return text + fmt.Sprintf("; did you mean %q?", near)
 }
 
-// authNames are the known keys of a block for logging in, in a fixed order.
-var authNames = slices.Sorted(maps.Keys(authFields))
-
-// fieldNames are the known keys of an entry, in a fixed order.
-var fieldNames = slices.Sorted(maps.Keys(fields))
+// authNames are the known keys of a block for logging in, with what they are called in Places.
+func authNames() map[string]string {
+	names := map[string]string{}
+	for key := range authFields {
+		names[key] = key
+	}
+	names["scope"] = "scopes"
+	return names
+}
 
 // distance is how many bytes must be inserted, deleted or replaced to get from one key to the other. Keys that are too
 // long to be near one that is known are as far away as they are long.

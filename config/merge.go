@@ -49,6 +49,9 @@ func (s *slot) take(entry Server) {
 	case s.settled:
 	case !entry.override:
 		s.server, s.settled = &entry, true
+		if s.override != nil && s.override.Host != "" && s.override.Host != entry.Host {
+			s.override = nil // a program switches its own servers
+		}
 	case s.override == nil:
 		s.override = &entry
 	}

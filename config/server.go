@@ -25,6 +25,7 @@ type Server struct {
 	Name   string // the entry's name
 	Origin string // the path of the file it comes from; empty if it comes from none
 	Scope  Scope  `json:"-"` // which of the sources that file is; empty unless Sources.Load read it
+	Host   string `json:"-"` // the program whose file it is, by its name in Hosts; empty: ours
 
 	Type       string            // as written, under "type" or "transport"; may be empty
 	Command    string            // the program to start: a name that is looked up in PATH, or a path

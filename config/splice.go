@@ -61,13 +61,18 @@ func (d *document) inline(object *hujson.Value) bool {
 
 // addServer puts an entry behind the others, with the object of servers if there is none.
 func (d *document) addServer(s Server) {
+	d.addEntry(s.Name, func(at style) string { return render(s, at) })
+}
+
+// addEntry is addServer for an entry in any form.
+func (d *document) addEntry(name string, written func(at style) string) {
 	if d.servers != nil {
 		in := d.styleIn(d.servers)
-		d.insert(d.servers, quote(s.Name)+": "+render(s, in))
+		d.insert(d.servers, quote(name)+": "+written(in))
 		return
 	}
 	in := d.styleIn(&d.top)
-	entry := quote(s.Name) + ": " + render(s, in.deeper())
+	entry := quote(name) + ": " + written(in.deeper())
 	if in.newline == "" {
 		d.insert(&d.top, `"mcpServers": {`+entry+"}")
 		return

@@ -379,7 +379,7 @@ func (s *supervisor) use(server config.Server) {
 // sameLine reports whether two configurations lead to the same connection.
 func sameLine(a, b config.Server) bool {
 	for _, s := range []*config.Server{&a, &b} {
-		s.Places, s.Origin, s.Scope = nil, "", ""
+		s.Places, s.Origin, s.Scope, s.Host = nil, "", "", ""
 		s.StartupWait, s.Required, s.Disabled, s.Tools = nil, false, false, config.ToolFilter{}
 	}
 	return reflect.DeepEqual(a, b)
