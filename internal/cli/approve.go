@@ -14,28 +14,35 @@ import (
 // permit reports whether the servers may be started: those of a project's file only after its content was approved. On
 // a terminal it is asked for; the answer counts for the whole file. Disabled servers are not started anyway.
 func (a *app) permit(c *catalogue, servers ...config.Server) error {
-	if c.unapproved == nil || c.without {
-		return nil
-	}
-	var wanted []config.Server
-	for _, s := range servers {
-		if !s.Disabled && c.waits(s) {
-			wanted = append(wanted, s)
+	for i := range c.unapproved {
+		source := &c.unapproved[i]
+		var wanted []config.Server
+		for _, s := range servers {
+			if !s.Disabled && c.waits(s) == source {
+				wanted = append(wanted, s)
+			}
+		}
+		if wanted == nil {
+			continue
+		}
+		if !a.asks() {
+			return notApproved(source.Path, wanted)
+		}
+		if err := a.ask(source, wanted); err != nil {
+			return err
 		}
 	}
-	if wanted == nil {
-		return nil
-	}
-	if !a.asks() {
-		return notApproved(c.unapproved.Path, wanted)
-	}
-	return a.ask(c.unapproved, wanted)
+	return nil
 }
 
-// waits reports whether a server must not be started before its project's file is approved.
-func (c *catalogue) waits(s config.Server) bool {
-	return c.unapproved != nil && !c.without &&
-		(s.Origin == c.unapproved.Path || s.Places["disabled"].Path == c.unapproved.Path)
+// waits returns the project's file that must be approved before a server is started; nil if there is none.
+func (c *catalogue) waits(s config.Server) *config.Source {
+	for i, source := range c.unapproved {
+		if !c.without && (s.Origin == source.Path || s.Places["disabled"].Path == source.Path) {
+			return &c.unapproved[i]
+		}
+	}
+	return nil
 }
 
 // notApproved tells somebody who can't be asked what to do.

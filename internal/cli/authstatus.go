@@ -103,7 +103,7 @@ func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, er
 	if len(names) > 0 {
 		return targets, nil
 	}
-	c, err := a.load(f.config)
+	c, err := a.load(f.config, f.imports...)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (a *app) loginTargets(names []string, f *serverFlags) (targets []target, er
 	a.showWaiting(c)
 	for _, s := range c.Servers {
 		if kind, err := s.Kind(); err == nil && kind != config.Stdio && !s.Auth.Off && !s.SendsAuthorization() {
-			targets = append(targets, newTarget(s, inFile(f.config)+shellWords([]string{s.Name}), f))
+			targets = append(targets, newTarget(s, inFile(f.config, f.imports...)+shellWords([]string{s.Name}), f))
 		}
 	}
 	return targets, nil

@@ -13,19 +13,20 @@ import (
 type catalogue struct {
 	*config.Set
 	files      []config.Source // all that exist, strongest first
-	unapproved *config.Source  // the project's file, if nobody has approved its content; nil otherwise
+	unapproved []config.Source // files of the project whose content nobody has approved
 	without    bool            // the set leaves the servers of unapproved out
 }
 
-// load reads all files that name servers. That of --config, path, must be readable; what is wrong with others is among
-// the set's problems. A project's file that nobody has approved is left out if --config names what is wanted; else
-// whoever starts its servers must ask.
-func (a *app) load(path string) (*catalogue, error) { return a.read(path, path != "") }
+// load reads all files that name servers, those of the imported programs too. That of --config, path, must be readable;
+// what is wrong with others is among the set's problems. A project's file that nobody has approved is left out if
+// --config names what is wanted; else whoever starts its servers must ask.
+func (a *app) load(path string, imports ...string) (*catalogue, error) {
+	return a.read(path, path != "", imports...)
+}
 
 // read is load, which leaves out what was not approved where without says so.
-func (a *app) read(path string, without bool) (*catalogue, error) {
-	all := func(*config.File) bool { return true } // what must be approved is asked for before it is started
-	sources := config.Sources{Path: path, Approved: all}
+func (a *app) read(path string, without bool, imports ...string) (*catalogue, error) {
+	sources := config.Sources{Path: path, Import: imports, Approved: toBeAsked}
 	set, err := sources.Load()
 	if err != nil {
 		return nil, &usageError{err}
@@ -34,22 +35,25 @@ func (a *app) read(path string, without bool) (*catalogue, error) {
 	if c.unapproved == nil || !without {
 		return c, nil
 	}
-	sources.NoProject, c.without = true, true
+	sources.Approved, c.without = config.OpenTrust("").Trusted, true
 	if c.Set, err = sources.Load(); err != nil {
 		return nil, &usageError{err}
 	}
 	return c, nil
 }
 
-// unapproved returns the project's file if its content was not approved.
-func unapproved(set *config.Set) *config.Source {
+// toBeAsked takes what must be approved: that is asked for before it is started.
+func toBeAsked(*config.File) bool { return true }
+
+// unapproved returns the files of the project whose content was not approved.
+func unapproved(set *config.Set) (all []config.Source) {
 	trust := config.OpenTrust("")
-	for i, source := range set.Sources {
+	for _, source := range set.Sources {
 		if source.NeedsTrust() && source.File != nil && !trust.Trusted(source.File) {
-			return &set.Sources[i]
+			all = append(all, source)
 		}
 	}
-	return nil
+	return all
 }
 
 // find returns the target that a name stands for: a server of the files, else the built-in one.
@@ -76,7 +80,9 @@ func (c *catalogue) unknown(name string) error {
 	}
 	var paths []string
 	for _, source := range c.Sources {
-		paths = append(paths, source.Path)
+		if !source.Waiting {
+			paths = append(paths, source.Path)
+		}
 	}
 	var where string
 	switch {
@@ -87,8 +93,10 @@ func (c *catalogue) unknown(name string) error {
 	default:
 		where = "none of " + strings.Join(paths, ", ") + " names it"
 	}
-	if c.without && slices.ContainsFunc(c.unapproved.File.Servers, func(s config.Server) bool { return s.Name == name }) {
-		where += "; " + c.unapproved.Path + " does, but was not approved"
+	for _, source := range c.unapproved {
+		if s, _ := source.File.Server(name); s != nil && c.without {
+			where += "; " + source.Path + " does, but was not approved"
+		}
 	}
 	hint := didYouMean(name, known)
 	if hint == "" {
@@ -98,20 +106,31 @@ func (c *catalogue) unknown(name string) error {
 }
 
 // showProblems tells of the files and entries that can't be used, and of warnings that concern the servers that are
-// wanted; all adds the other warnings. What ends the program anyway, reported, is left out.
+// wanted; all adds the other warnings, and entries of other programs that nobody has asked for. What ends the program
+// anyway, reported, is left out.
 func (a *app) showProblems(set *config.Set, names []string, reported error, all bool) {
 	for _, p := range set.Problems {
-		if !sameProblem(reported, p) && (all || p.Severity == config.Error || slices.Contains(names, p.Server)) {
+		grave := p.Severity == config.Error && (p.Server == "" || !imported(set, p.Path))
+		if !sameProblem(reported, p) && (all || grave || slices.Contains(names, p.Server)) {
 			a.console.linef("mcpwire: %s: %v", p.Severity, p)
 		}
 	}
 }
 
+// imported reports whether a file is one of another program.
+func imported(set *config.Set, path string) bool {
+	return slices.ContainsFunc(set.Sources, func(s config.Source) bool {
+		return s.Path == path && s.Scope == config.ScopeImport
+	})
+}
+
 // showWaiting tells that a project's file is left out.
 func (a *app) showWaiting(c *catalogue) {
-	if c.without {
-		a.console.linef("mcpwire: warning: the servers of %s are left out: nobody has approved it (\"mcpwire trust %s\")",
-			visible(c.unapproved.Path), shellWords([]string{c.unapproved.Path}))
+	for _, source := range c.unapproved {
+		if c.without {
+			a.console.linef("mcpwire: warning: the servers of %s are left out: nobody has approved it (\"mcpwire trust %s\")",
+				visible(source.Path), shellWords([]string{source.Path}))
+		}
 	}
 }
 
@@ -124,6 +143,7 @@ func sameProblem(err error, p *config.Problem) bool {
 // An unusable is an entry that can't be used or, without a server, a file.
 type unusable struct {
 	scope        config.Scope
+	host         string // the other program whose file it is; empty: it is ours
 	path, server string
 	faults       []error // at least one
 }
@@ -144,7 +164,7 @@ func broken(set *config.Set) (all []unusable) {
 	for i := range all {
 		for _, source := range set.Sources {
 			if source.Path == all[i].path {
-				all[i].scope = source.Scope
+				all[i].scope, all[i].host = source.Scope, source.Host
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (a *app) patients(cmd *cobra.Command, args []string, f *serverFlags) ([]pat
 	}
 	c := &catalogue{Set: &config.Set{}}
 	if len(names) == 0 || slices.ContainsFunc(names, func(name string) bool { _, ok := hostOf(name); return !ok }) {
-		if c, err = a.load(f.config); err != nil {
+		if c, err = a.load(f.config, f.imports...); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ func (a *app) patients(cmd *cobra.Command, args []string, f *serverFlags) ([]pat
 	a.showWaiting(c)
 	var all []patient
 	for _, s := range c.Servers {
-		all = append(all, c.patient(newTarget(s, inFile(f.config)+shellWords([]string{s.Name}), f), false, f))
+		all = append(all, c.patient(newTarget(s, inFile(f.config, f.imports...)+shellWords([]string{s.Name}), f), false, f))
 	}
 	for _, lost := range broken(c.Set) {
 		all = append(all, lost.patient())
@@ -108,7 +108,7 @@ func (c *catalogue) chosen(names []string, f *serverFlags) (all []patient, err e
 			all = append(all, patient{target: bounded(t, f)})
 			continue
 		}
-		t, err := c.find(name, inFile(f.config)+shellWords([]string{name}), f)
+		t, err := c.find(name, inFile(f.config, f.imports...)+shellWords([]string{name}), f)
 		if problem, ok := errors.AsType[*config.Problem](err); ok {
 			all = append(all, unusable{server: name, faults: []error{problem}}.patient())
 			continue
@@ -138,10 +138,11 @@ func (c *catalogue) patient(t target, named bool, f *serverFlags) patient {
 	case t.Disabled:
 		p.report = doctor.Unexamined(t.Server, doctor.Note, "disabled", fmt.Sprintf("it is disabled at %v",
 			t.Places["disabled"]), fmt.Sprintf("run \"mcpwire enable %s\" if it is wanted", t.again))
-	case c.waits(t.Server):
-		p.report = doctor.Unexamined(t.Server, verdict, "not-approved", visible(c.unapproved.Path)+
+	case c.waits(t.Server) != nil:
+		path := c.waits(t.Server).Path
+		p.report = doctor.Unexamined(t.Server, verdict, "not-approved", visible(path)+
 			" comes with the project and nobody has approved it, so its servers are not started",
-			fmt.Sprintf("look at it, then run \"mcpwire trust %s\"", shellWords([]string{c.unapproved.Path})))
+			fmt.Sprintf("look at it, then run \"mcpwire trust %s\"", shellWords([]string{path})))
 	}
 	return p
 }

@@ -136,6 +136,9 @@ func (a *app) remove(name string) error {
 		return err
 	}
 	for _, source := range c.Sources {
+		if source.Scope == config.ScopeImport {
+			continue // files of other programs are not changed
+		}
 		err := a.removeFrom(source.Path, name)
 		if errors.Is(err, config.ErrNoServer) {
 			continue
@@ -146,6 +149,10 @@ func (a *app) remove(name string) error {
 			}
 		}
 		return err
+	}
+	if s, _ := c.Server(name); s != nil {
+		return usagef("%s is a server of another program, at %v, whose files are not changed; \"mcpwire disable %s\" switches it "+
+			"off here", name, s.Places[""], shellWords([]string{name}))
 	}
 	return c.unnamed(name)
 }
@@ -168,7 +175,7 @@ func (a *app) removeFrom(path, name string) error {
 
 // switchCommand is "enable" or "disable".
 func switchCommand(a *app, verb string, disabled bool) *cobra.Command {
-	f := &fileFlags{}
+	f, imports := &fileFlags{}, importFlag{}
 	about := map[bool]string{
 		true:  "Disable a server: it stays configured, and is not started",
 		false: "Enable a server that was disabled",
@@ -178,7 +185,8 @@ func switchCommand(a *app, verb string, disabled bool) *cobra.Command {
 		Short: about,
 		Long: about + `.
 
-The file that it stands in is changed; if several name it, the one that counts. Comments stay.`,
+The file that it stands in is changed; if several name it, the one that counts. Comments stay. For a server that is
+imported from another program the user's file is changed, and never that program's.`,
 		Example: "  mcpwire " + verb + " files",
 		Args:    oneName,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -187,21 +195,22 @@ The file that it stands in is changed; if several name it, the one that counts. 
 				return err
 			}
 			if path == "" {
-				return a.toggle(args[0], verb, disabled)
+				return a.toggle(args[0], verb, disabled, imports)
 			}
-			return a.toggleIn(path, args[0], verb, disabled)
+			return a.toggleIn(path, args[0], verb, disabled, config.SetDisabled)
 		},
 	}
 	f.add(cmd)
+	imports.add(cmd)
 	return cmd
 }
 
 // toggle changes the file that decides whether a server is disabled. When that only changes the entry of a weaker one,
 // the weaker one may have to be changed too.
-func (a *app) toggle(name, verb string, disabled bool) error {
+func (a *app) toggle(name, verb string, disabled bool, imports []string) error {
 	var changed []string
 	for {
-		c, err := a.load("")
+		c, err := a.load("", imports...)
 		if err != nil {
 			return err
 		}
@@ -220,19 +229,27 @@ func (a *app) toggle(name, verb string, disabled bool) error {
 		if path == "" {
 			path = s.Origin
 		}
+		change := config.SetDisabled
+		if user, err := config.UserFile(); s.Scope == config.ScopeImport && (path == user || imported(c.Set, path)) {
+			if err != nil {
+				return err
+			}
+			path, change = user, config.Override
+		}
 		if slices.Contains(changed, path) {
 			return errors.New(path + " was changed by somebody else at the same time; try again")
 		}
 		changed = append(changed, path)
-		if err := a.toggleIn(path, name, verb, disabled); err != nil {
+		if err := a.toggleIn(path, name, verb, disabled, change); err != nil {
 			return err
 		}
 	}
 }
 
-func (a *app) toggleIn(path, name, verb string, disabled bool) error {
-	_, err := a.edit(path, name, func() error { return config.SetDisabled(path, name, disabled) })
-	if err != nil {
+func (a *app) toggleIn(
+	path, name, verb string, disabled bool, change func(path, name string, disabled bool) error,
+) error {
+	if _, err := a.edit(path, name, func() error { return change(path, name, disabled) }); err != nil {
 		return err
 	}
 	return a.out.show(verb + "d " + name + " in " + path + "\n")

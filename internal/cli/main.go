@@ -84,7 +84,7 @@ standard input and output can be given behind -- instead.
 The files of servers are, the strongest first: the one that --config gives; the project's, which is the nearest
 ` + projectFile + ` in this folder or above it, up to the root of the repository, and must be approved once (see
 "mcpwire trust --help"); and the user's, mcpwire/mcp.json in the folder for configuration ($XDG_CONFIG_HOME, else
-~/.config; on Windows %AppData%).
+~/.config; on Windows %AppData%). Servers of other programs can count too ("mcpwire import --help").
 
 Exit codes: 0 done; 1 failed; 2 wrong usage, an unknown server or tool too; 3 the tool reported an error; 4 somebody
 must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1 if any is broken); 130 interrupted.`,
@@ -117,7 +117,7 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a),
 		resourcesCommand(a), templatesCommand(a), readCommand(a), promptsCommand(a), promptCommand(a),
 		completeCommand(a), skillsCommand(a), skillCommand(a), pingCommand(a),
-		postCommand(a), serversCommand(a), addCommand(a), removeCommand(a), switchCommand(a, "enable", false),
+		postCommand(a), serversCommand(a), addCommand(a), importCommand(a), removeCommand(a), switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
 		replayCommand(a), doctorCommand(a), completionCommand(a),

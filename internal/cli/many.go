@@ -18,7 +18,7 @@ import (
 // configured returns the servers that a command over many is about: the named ones or, without names, all. They may be
 // started. lost is what the files name and nobody can use.
 func (a *app) configured(names []string, f *serverFlags) (servers []config.Server, lost []unusable, err error) {
-	c, err := a.load(f.config)
+	c, err := a.load(f.config, f.imports...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,7 +152,7 @@ func loginName(name string, servers []config.Server, f *serverFlags) string {
 			return shellWords([]string{s.URL}) // it was given so
 		}
 	}
-	return inFile(f.config) + shellWords([]string{name})
+	return inFile(f.config, f.imports...) + shellWords([]string{name})
 }
 
 // settled waits until the first attempt to reach each server has ended. show gets every snapshot, and again at each

@@ -23,7 +23,8 @@ func configCommand(a *app) *cobra.Command {
 		Short: "Show the servers of all files together, and where each comes from",
 		Long: `Show the servers of all files together, as they count, and where each comes from. With --verbose each
 value has its place. Values that look like secrets are shown as ***; variables are not put in. Nothing is started.
-A project's file that nobody has approved does not count: it is told, and left out.
+A project's file that nobody has approved does not count: it is told, and left out. A server of another program's file
+has the scope "import" and that program's name.
 
 What is wrong is told on standard error: the exit code is 1 if a file can't be used, 5 if an entry can't.`,
 		Example: `  mcpwire config -v
@@ -33,6 +34,7 @@ What is wrong is told on standard error: the exit code is 1 if a file can't be u
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
+	f.imports.add(cmd)
 	flags.VarP(&f.output, "output", "o", "`FORM` of the result: text or json (default text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show where each value comes from")
 	return cmd
@@ -40,12 +42,13 @@ What is wrong is told on standard error: the exit code is 1 if a file can't be u
 
 type configFlags struct {
 	config  string
+	imports importFlag
 	output  outputFlag
 	verbose bool
 }
 
 func (a *app) showConfig(f *configFlags) error {
-	c, err := a.read(f.config, true)
+	c, err := a.read(f.config, true, f.imports...)
 	if err != nil {
 		return err
 	}
@@ -59,12 +62,17 @@ func (a *app) showConfig(f *configFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, source := range c.Sources {
+	return unusableEntries(c.Set)
+}
+
+// unusableEntries is the error of a command that shows a set in which files or entries can't be used; nil otherwise.
+func unusableEntries(set *config.Set) error {
+	for _, source := range set.Sources {
 		if source.Err != nil {
 			return fmt.Errorf("%s can't be used", source.Path)
 		}
 	}
-	if n := len(broken(c.Set)); n > 0 {
+	if n := len(broken(set)); n > 0 {
 		return &brokenError{n}
 	}
 	return nil
@@ -193,8 +201,7 @@ func (a *app) printConfig(set *config.Set, verbose bool) error {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		origin := string(s.Scope) + " " + visible(s.Places[""].String())
-		b.WriteString(a.out.heading(visible(s.Name)) + "  " + origin + "\n")
+		b.WriteString(a.out.heading(visible(s.Name)) + "  " + visible(origin(s)) + "\n")
 		all := values(s.Masked())
 		width := 0
 		for _, v := range all {
@@ -214,6 +221,11 @@ func (a *app) printConfig(set *config.Set, verbose bool) error {
 	return a.out.write(b.String())
 }
 
+// origin tells where an entry stands: of which sources the file is, and the place.
+func origin(s config.Server) string {
+	return strings.Join(strings.Fields(string(s.Scope)+" "+s.Host), " ") + " " + s.Places[""].String()
+}
+
 // What the command config prints as JSON. Members stay as they are from version to version.
 type (
 	shownConfig struct {
@@ -223,6 +235,7 @@ type (
 	shownServer struct {
 		Name     string                `json:"name"`
 		Scope    string                `json:"scope"`
+		Host     string                `json:"host,omitzero"`
 		Path     string                `json:"path"`
 		Line     int                   `json:"line"`
 		Column   int                   `json:"column"`
@@ -237,6 +250,7 @@ type (
 	}
 	shownFile struct {
 		Scope    string `json:"scope"`
+		Host     string `json:"host,omitzero"`
 		Path     string `json:"path"`
 		Approved bool   `json:"approved"`
 		Error    string `json:"error,omitzero"`
@@ -244,21 +258,10 @@ type (
 )
 
 func (a *app) printConfigJSON(c *catalogue) error {
-	all := shownConfig{[]shownServer{}, []shownFile{}}
-	for _, s := range c.Servers {
-		where := s.Places[""]
-		shown := shownServer{
-			s.Name, string(s.Scope), s.Origin, where.Line, where.Column, s.Disabled, map[string]shownValue{},
-		}
-		for _, v := range values(s.Masked()) {
-			at := s.Places[v.name]
-			shown.Values[v.name] = shownValue{v.content(), at.Path, at.Line, at.Column}
-		}
-		all.Servers = append(all.Servers, shown)
-	}
+	all := shownConfig{shownServers(c.Servers), []shownFile{}}
 	for _, source := range c.files {
-		approved := c.unapproved == nil || source.Path != c.unapproved.Path
-		file := shownFile{Scope: string(source.Scope), Path: source.Path, Approved: approved}
+		waits := slices.ContainsFunc(c.unapproved, func(s config.Source) bool { return s.Path == source.Path })
+		file := shownFile{Scope: string(source.Scope), Host: source.Host, Path: source.Path, Approved: !waits}
 		if source.Err != nil {
 			file.Error = source.Err.Error()
 		}
@@ -269,4 +272,20 @@ func (a *app) printConfigJSON(c *catalogue) error {
 		return err
 	}
 	return a.printJSON(json.RawMessage(text))
+}
+
+func shownServers(servers []config.Server) []shownServer {
+	all := []shownServer{}
+	for _, s := range servers {
+		where := s.Places[""]
+		shown := shownServer{
+			s.Name, string(s.Scope), s.Host, s.Origin, where.Line, where.Column, s.Disabled, map[string]shownValue{},
+		}
+		for _, v := range values(s.Masked()) {
+			at := s.Places[v.name]
+			shown.Values[v.name] = shownValue{v.content(), at.Path, at.Line, at.Column}
+		}
+		all = append(all, shown)
+	}
+	return all
 }

@@ -15,8 +15,9 @@ import (
 // A row is what the command servers tells of one server. Its members in JSON stay as they are from version to version.
 type row struct {
 	Name      string   `json:"name"`
-	Scope     string   `json:"scope"` // empty for a server that is in no file
-	Path      string   `json:"path"`  // as above
+	Scope     string   `json:"scope"`         // empty for a server that is in no file
+	Host      string   `json:"host,omitzero"` // the other program whose file that is; empty: it is ours
+	Path      string   `json:"path"`          // as above
 	Transport string   `json:"transport"`
 	Era       string   `json:"era"`      // "session" or "stateless"; empty until it is known
 	Revision  string   `json:"revision"` // as above
@@ -36,7 +37,7 @@ type about struct {
 // rowOf tells of one server. At the end no server is waiting for another attempt any more: it has failed.
 func rowOf(s manager.Status, end bool) row {
 	r := row{
-		Name: s.Config.Name, Scope: string(s.Config.Scope), Path: s.Config.Origin, Transport: transportOf(s.Config),
+		Name: s.Config.Name, Scope: string(s.Config.Scope), Host: s.Config.Host, Path: s.Config.Origin, Transport: transportOf(s.Config),
 		State: s.State.String(),
 	}
 	if end && (s.State == manager.Waiting || s.State == manager.Connecting) {
@@ -63,7 +64,7 @@ func rowOf(s manager.Status, end bool) row {
 func (u unusable) row() row {
 	text := errors.Join(u.faults...).Error()
 	return row{
-		Name: u.server, Scope: string(u.scope), Path: u.path, State: manager.Failed.String(), Error: &text,
+		Name: u.server, Scope: string(u.scope), Host: u.host, Path: u.path, State: manager.Failed.String(), Error: &text,
 	}
 }
 
@@ -89,7 +90,7 @@ var columns = []string{"NAME", "STATE", "TOOLS", "READY", "TRANSPORT", "PROTOCOL
 
 // cells are the row's columns. Each is one line without control characters.
 func (r row) cells() []string {
-	cells := []string{r.Name, r.State, "", "", r.Transport, r.Revision, strings.TrimSpace(r.Scope + " " + r.Path), ""}
+	cells := []string{r.Name, r.State, "", "", r.Transport, r.Revision, r.Scope + " " + r.Host + " " + r.Path, ""}
 	if r.ReadyMS != nil {
 		cells[2], cells[3] = fmt.Sprint(r.Tools), milliseconds(*r.ReadyMS)
 	}

@@ -23,6 +23,7 @@ const (
 // serverFlags are the flags of every command that talks to a server.
 type serverFlags struct {
 	config  string
+	imports importFlag
 	timeout timeoutFlag
 	verbose bool
 	output  outputFlag
@@ -32,15 +33,34 @@ type serverFlags struct {
 func (f *serverFlags) addFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
+	f.imports.add(cmd)
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show more of the run, such as each HTTP exchange")
 }
 
 func (f *serverFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "`FILE` that names servers, stronger than the project's and the user's")
+	f.imports.add(cmd)
 	flags.Var(&f.timeout, "timeout", "how long to wait for an answer, such as 30s; 0: no limit (default 30s)")
 	flags.VarP(&f.output, "output", "o", "`FORM` of the result: text or json (default text)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show what the server writes on standard error, and more of the run")
+}
+
+// An importFlag names other programs whose servers count too.
+type importFlag []string
+
+func (f *importFlag) add(cmd *cobra.Command) {
+	cmd.Flags().Var(f, "import", "use the servers of other programs too, such as cursor,codex, or all; `PROGRAMS` that the "+
+		"user's file imports come behind; none: not even those")
+}
+
+func (f *importFlag) Type() string   { return "PROGRAMS" }
+func (f *importFlag) String() string { return strings.Join(*f, ",") }
+
+func (f *importFlag) Set(text string) error {
+	names := strings.Split(text, ",")
+	*f = append(*f, names...)
+	return config.CheckHosts(names...)
 }
 
 // A timeoutFlag is a duration that may be unset.
@@ -184,21 +204,24 @@ func (a *app) lookUp(name string, f *serverFlags) (target, *catalogue, error) {
 	if host, ok := hostOf(name); ok {
 		return newTarget(config.Server{Name: host, URL: name}, again, f), nil, nil
 	}
-	c, err := a.load(f.config)
+	c, err := a.load(f.config, f.imports...)
 	if err != nil {
 		return target{}, nil, err
 	}
-	t, err := c.find(name, inFile(f.config)+again, f)
+	t, err := c.find(name, inFile(f.config, f.imports...)+again, f)
 	a.showProblems(c.Set, []string{name}, err, f.verbose)
 	return t, c, err
 }
 
-// inFile returns the flag that names a file, with a blank behind it; nothing where there is none.
-func inFile(path string) string {
-	if path == "" {
-		return ""
+// inFile returns the flags that name a file and imports, with a blank behind them; nothing where there are none.
+func inFile(path string, imports ...string) (flags string) {
+	if path != "" {
+		flags = "--config " + shellWords([]string{path}) + " "
 	}
-	return "--config " + shellWords([]string{path}) + " "
+	if len(imports) > 0 {
+		flags += "--import " + shellWords([]string{strings.Join(imports, ",")}) + " "
+	}
+	return flags
 }
 
 // hostOf returns the host of a URL, which stands for the server in messages; false for what is no URL.

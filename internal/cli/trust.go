@@ -14,8 +14,8 @@ func trustCommand(a *app) *cobra.Command {
 
 A project's ` + projectFile + ` names programs, and may come from strangers: its servers are not started until its
 content was approved, once. FILE is the nearest ` + projectFile + `, in this folder or above it up to the root of the
-repository, unless another is given. What is approved is shown. After any change of the file it must be approved
-again.`,
+repository, unless another is given, which may be that of another program, such as .cursor/mcp.json ("mcpwire import
+--help"). What is approved is shown. After any change of the file it must be approved again.`,
 		Example: `  mcpwire trust
   mcpwire trust ~/src/project/` + projectFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ func (a *app) trust(args []string) error {
 	case !found:
 		return usagef("there is no %s in this folder, nor above it in the repository", projectFile)
 	}
-	file, err := config.ReadFile(path)
+	file, err := config.ReadProjectFile(path)
 	if err != nil {
 		return &usageError{err}
 	}

@@ -38,13 +38,17 @@ func (f *facts) origin() string {
 		what = strings.Join(append([]string{f.masked.Command}, f.masked.Args...), " ")
 	}
 	what = redact.Excerpt([]byte(f.mask(what)), quoteBytes)
+	host := ""
+	if f.server.Host != "" {
+		host = ", imported from " + f.server.Host
+	}
 	switch place := f.server.Places[""]; {
 	case f.server.Origin == "":
 		return what + ", given on the command line or built in"
 	case place.Line == 0:
-		return what + ", from " + f.server.Origin
+		return what + ", from " + f.server.Origin + host
 	default:
-		return fmt.Sprintf("%s, from %s:%d", what, place.Path, place.Line)
+		return fmt.Sprintf("%s, from %s:%d%s", what, place.Path, place.Line, host)
 	}
 }
 
