@@ -29,9 +29,10 @@ var inOpenCode = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\{(env|file):([^}]*)\}|\$\{([^}]*)\}`)
 })
 
-// readOpenCode reads the servers under "mcp", or under "servers" in it. A program ("local") has one list for the command
-// and its arguments; timeout is in milliseconds. {env:NAME} and {file:PATH} are put in everywhere, a path being taken
-// from the folder of the file or, with ~/, from the user's. OpenCode puts nothing in for a variable that is not set.
+// readOpenCode reads the servers under "mcp", or under "servers" in it. A program ("local") has one list for the
+// command and its arguments; timeout is in milliseconds. {env:NAME} and {file:PATH} are put in everywhere, a path being
+// taken from the folder of the file or, with ~/, from the user's. OpenCode puts nothing in for a variable that is not
+// set. An entry with nothing but "enabled" switches that of a weaker file of it.
 func readOpenCode(r *reader, from where) error {
 	top, err := r.object()
 	if err != nil {
@@ -45,7 +46,7 @@ func readOpenCode(r *reader, from where) error {
 			case "file":
 				return from.file(groups[2])
 			}
-			return "", foreign(from.title, groups[3], "which TITLE does not know; it writes {env:NAME}")
+			return "", foreign(groups[3], "which OpenCode does not know; it writes {env:NAME}")
 		})
 	})
 	entry := says.entry()
@@ -59,10 +60,11 @@ func readOpenCode(r *reader, from where) error {
 		"oauth":       opencodeLogin(says),
 	}))
 	r.form.overrides = true
-	r.form.prepare = func(all []member) []member { return cutCommand(all) }
+	r.form.prepare = cutCommand
 	mcp := top["mcp"]
-	if inner := byName(mcp.members()); inner["servers"].value != nil && byName(inner["servers"].members())["type"].value == nil {
-		mcp = inner["servers"]
+	servers := byName(mcp.members())["servers"]
+	if isServer := byName(servers.members())["type"].value != nil; servers.value != nil && !isServer {
+		mcp = servers
 	}
 	return r.serversOf(mcp, "mcp")
 }
@@ -212,7 +214,8 @@ func preferHTTP(all []member) (left []member) {
 		}
 	}
 	if ok {
-		left = append(left, member{name: "type", at: address.at, value: jsontext.Value(`"http"`), valueAt: address.at, moved: true})
+		transport := member{name: "type", at: address.at, value: jsontext.Value(`"http"`), valueAt: address.at, moved: true}
+		left = append(left, transport)
 	}
 	return left
 }

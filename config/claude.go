@@ -15,8 +15,8 @@ func claudeCodeFiles(m machine) []string {
 
 // readClaudeCode reads them. Servers that the user added for one project ("local" ones, under "projects" and the
 // project's path) hide those for all projects; "disabledMcpServers" beside them switches servers off. In command, args,
-// env, url and headers ${NAME} and ${NAME:-default} are put in. What a project shares is in its .mcp.json, which is ours
-// too.
+// env, url and headers ${NAME} and ${NAME:-default} are put in. What a project shares is in its .mcp.json, which is
+// ours too.
 func readClaudeCode(r *reader, from where) error {
 	top, err := r.object()
 	if err != nil {
@@ -70,8 +70,8 @@ func claudeDesktopFiles(m machine) []string {
 	return []string{m.appData("Claude", "claude_desktop_config.json")}
 }
 
-// readClaudeDesktop reads them: programs only, which get few variables of our environment beside those in "env". Nothing
-// is known to be put in for variables.
+// readClaudeDesktop reads them: programs only, which get few variables of our environment beside those in "env".
+// Nothing is known to be put in for variables.
 func readClaudeDesktop(r *reader, from where) error {
 	top, err := r.object()
 	if err != nil {

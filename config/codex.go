@@ -40,7 +40,7 @@ func readCodex(r *reader, from where) error {
 		"scopes": {place: "auth.scopes", hint: noHint, set: func(s *Server, v jsontext.Value) error {
 			return setTexts(&s.Auth.Scopes, v)
 		}},
-		"bearer_token":             refused("is no key of Codex; name a variable that holds the token, as bearer_token_env_var"),
+		"bearer_token":             refused("is no key of Codex; name a variable as bearer_token_env_var"),
 		"experimental_environment": codexEnvironment(),
 	}, ignoring("name", "tools", "default_tools_approval_mode", "supports_parallel_tool_calls", "oauth_resource")))
 	r.servers(member{moved: true, inner: tables})
@@ -123,7 +123,8 @@ func (r *reader) tables(name string) ([]member, error) {
 	meta, err := toml.Decode(string(r.text), &top)
 	if err != nil {
 		if at, ok := errors.AsType[toml.ParseError](err); ok {
-			return nil, r.problem(r.within(at.Position.Start), "", "not valid TOML: %s", quoted().ReplaceAllString(at.Message, "…"))
+			reason := quoted().ReplaceAllString(at.Message, "…")
+			return nil, r.problem(r.within(at.Position.Start), "", "not valid TOML: %s", reason)
 		}
 		return nil, r.problem(0, "", "not valid TOML")
 	}

@@ -13,7 +13,8 @@ const noEnvFile = "is not read here; put what it says into env, with ${env:NAME}
 func cursorFiles(m machine) []string { return []string{m.inHome("", ".cursor", "mcp.json")} }
 
 // readCursor reads them, and those of a project. In command, args, env, url and headers ${env:NAME}, ${userHome},
-// ${workspaceFolder} (of the project whose file it is), ${workspaceFolderBasename}, ${pathSeparator} and ${/} are put in.
+// ${workspaceFolder} (of the project whose file it is), ${workspaceFolderBasename}, ${pathSeparator} and ${/} are put
+// in.
 func readCursor(r *reader, from where) error {
 	top, err := r.object()
 	if err != nil {
@@ -49,7 +50,7 @@ func readVSCode(r *reader, from where) error {
 		"cwd":            says.text(func(s *Server) *string { return &s.Cwd }),
 		"envFile":        refused(noEnvFile),
 		"oauth":          says.login(map[string]string{"clientId": "clientId"}),
-		"sandboxEnabled": refused("asks for a sandbox, which there is none of here; copy the entry by hand if it may do without"),
+		"sandboxEnabled": refused("asks for a sandbox, which there is none of here; copy the entry by hand to do without"),
 	}))
 	if err := r.serversOf(top["servers"], "servers"); err != nil {
 		return err

@@ -164,7 +164,8 @@ func passwords(info string) (forms []string) {
 // secretIn reports whether the value of a variable could be secret that is used in a field.
 func secretIn(field, variable string) bool {
 	parent, name, _ := strings.Cut(field, ".")
-	return strings.HasPrefix(variable, filePrefix) || parent == "headers" || parent == "env" && redact.SecretName(name) || redact.SecretName(variable)
+	return strings.HasPrefix(variable, filePrefix) || parent == "headers" ||
+		parent == "env" && redact.SecretName(name) || redact.SecretName(variable)
 }
 
 func (e *expansion) texts(field string, values map[string]string) map[string]string {

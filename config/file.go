@@ -50,8 +50,8 @@ func (f *File) Server(name string) (*Server, error) {
 	return nil, nil
 }
 
-// Names reports whether there is an entry of that name, one that can't be used or that only changes one of a weaker file
-// too.
+// Names reports whether there is an entry of that name, also one that can't be used or that only changes one of a
+// weaker file.
 func (f *File) Names(name string) bool {
 	broken := func(p *Problem) bool { return p.Severity == Error && p.Server == name }
 	return slices.ContainsFunc(f.entries, called(name)) || slices.ContainsFunc(f.Problems, broken)

@@ -204,26 +204,7 @@ func (t tongue) login(names map[string]string) field {
 			return fmt.Errorf("must be an object, not %s", kindName(v.Kind()))
 		}
 		for _, m := range members(v, 0) {
-			set := authFields[names[m.name]]
-			if set == nil {
-				continue // the reader warns of it, or it has no meaning here
-			}
-			value := m.value
-			if value.Kind() == '"' {
-				var text string
-				if err := setText(&text, value); err != nil {
-					return err
-				}
-				said, err := t(text)
-				if err != nil {
-					return &innerError{name: m.name, err: err}
-				}
-				value = jsontext.Value(quote(said))
-				if names[m.name] == "scopes" {
-					set = setScope
-				}
-			}
-			if err := set(&s.Auth, value); err != nil {
+			if err := t.setLogin(&s.Auth, names[m.name], m.value); err != nil {
 				return &innerError{name: m.name, err: err}
 			}
 		}
@@ -232,6 +213,26 @@ func (t tongue) login(names map[string]string) field {
 		}
 		return nil
 	}}
+}
+
+// setLogin sets what has a key in a block of ours.
+func (t tongue) setLogin(to *Auth, key string, v jsontext.Value) error {
+	set := authFields[key]
+	if set == nil {
+		return nil // the reader warns of it, or it has no meaning here
+	}
+	var text string
+	if setText(&text, v) != nil {
+		return set(to, v)
+	}
+	said, err := t(text)
+	if err != nil {
+		return err
+	}
+	if key == "scopes" { // in one text
+		set = setScope
+	}
+	return set(to, jsontext.Value(quote(said)))
 }
 
 // Fields that need no tongue.
@@ -275,8 +276,9 @@ func wait(of func(*Server) **time.Duration, unit time.Duration, place string) fi
 		if err != nil || d < 0 || d > longest/(unit/time.Millisecond) {
 			return fmt.Errorf("must be from 0 to a day, in %s", units)
 		}
-		d *= unit / time.Millisecond
-		*of(s) = &d
+		perMilli := int64(unit / time.Millisecond)
+		limit := time.Duration(d.Nanoseconds() * perMilli)
+		*of(s) = &limit
 		return nil
 	})
 	f.place = place

@@ -158,7 +158,8 @@ func (h *host) readFile(path string, from where) (*File, error) {
 // parse is what a host reads in a text.
 func (h *host) parse(path string, text []byte, from where) (*File, error) {
 	sum := sha256.Sum256(text)
-	r := &reader{file: &File{Path: path, sum: hex.EncodeToString(sum[:])}, text: bytes.TrimPrefix(text, []byte(byteOrderMark))}
+	r := &reader{file: &File{Path: path, sum: hex.EncodeToString(sum[:])}}
+	r.text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	if len(bytes.TrimSpace(r.text)) == 0 {
 		return r.file, nil
 	}

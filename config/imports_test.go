@@ -107,12 +107,19 @@ func TestImportedServersAreWeakerThanAllOfOurs(t *testing.T) {
 		imports    []string
 		want       string
 	}{
-		{"the user's list", files["u.json"], nil,
-			"project p p, import x codex2 -, user c u, import a cursor1"},
-		{"the other way round", `{"import": ["codex", "cursor"]}`, nil,
-			"project p p, import x codex2 -, import a codex1, import c cursor2"},
-		{"names that are given come first", `{"import": ["cursor"]}`, []string{"codex"},
-			"project p p, import x codex2 -, import a codex1, import c cursor2"},
+		{
+			"the user's list", files["u.json"], nil,
+			"project p p, import x codex2 -, user c u, import a cursor1",
+		},
+		{
+			"the other way round", `{"import": ["codex", "cursor"]}`, nil,
+			"project p p, import x codex2 -, import a codex1, import c cursor2",
+		},
+		{
+			"names that are given come first", `{"import": ["cursor"]}`,
+			[]string{"codex"},
+			"project p p, import x codex2 -, import a codex1, import c cursor2",
+		},
 		{"all", `{}`, []string{"all"}, "project p p, import x codex2 -, import a cursor1, import c cursor2"},
 		{"none", files["u.json"], []string{"none"}, "project p p, user c u"},
 		{"nothing asked for", `{"mcpServers": {"c": {"command": "u"}}}`, nil, "project p p, user c u"},

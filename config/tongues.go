@@ -45,28 +45,33 @@ func reworded(text string, refs *regexp.Regexp, put func(groups []string) (strin
 // variable returns our reference to a variable; an error if it can't have that name.
 func variable(name string) (string, error) {
 	if !isVariable(name) {
-		return "", fmt.Errorf("refers to %q, which is no name of a variable", named(name))
+		return "", fmt.Errorf("refers to %s, which is no name of a variable", named(name))
 	}
 	return "${" + name + "}", nil
 }
 
-// named returns what may be shown of what stands in a reference: no default, and no more than a name's length.
+// named returns what may be shown of what stands in a reference: a name, without its default. What is none may be part
+// of a secret.
 func named(inner string) string {
 	inner, _, _ = strings.Cut(inner, ":-")
-	return inner[:min(len(inner), 60)]
+	if !nameLike().MatchString(inner) {
+		return "…"
+	}
+	return inner
 }
 
-// foreign is the error for a reference that can't be put in our words.
-func foreign(title, inner, what string) error {
-	return fmt.Errorf("refers to ${%s}, %s", named(inner), strings.ReplaceAll(what, "TITLE", title))
-}
+// nameLike is what names in references look like.
+var nameLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][\w.:-]{0,60}$`) })
+
+// foreign is the error for a reference that can't be put in our words. why continues the sentence.
+func foreign(inner, why string) error { return fmt.Errorf("refers to ${%s}, %s", named(inner), why) }
 
 // literal is the tongue of programs that are not known to put in variables. A reference in their files is a mistake, or
 // means something that we don't know: it is never handed on as it stands, and never becomes empty.
 func literal(title string) tongue {
 	return func(text string) (string, error) {
 		return reworded(text, inBraces(), func(groups []string) (string, error) {
-			return "", foreign(title, groups[1], "and TITLE is not known to put variables in; write the value there, or add "+
+			return "", foreign(groups[1], "and "+title+" is not known to put variables in; write the value there, or add "+
 				`the server with "mcpwire add", where that is a variable`)
 		})
 	}
@@ -78,7 +83,7 @@ func expandingDefaults(title string) tongue {
 		return reworded(text, inBraces(), func(groups []string) (string, error) {
 			name, fallback, hasDefault := strings.Cut(groups[1], ":-")
 			if !isVariable(name) || strings.Contains(fallback, "${") {
-				return "", foreign(title, groups[1], "which can't be read; TITLE knows ${NAME} and ${NAME:-default}")
+				return "", foreign(groups[1], "which can't be read; "+title+" knows ${NAME} and ${NAME:-default}")
 			}
 			if hasDefault {
 				return "${" + name + ":-" + escaped(fallback) + "}", nil
@@ -88,18 +93,19 @@ func expandingDefaults(title string) tongue {
 	}
 }
 
-// Names of references that editors have, with what stands for them; "" where it is not known here.
+// constants are the names that editors have for texts of their own, with these; empty where there is none.
 func (f where) constants() map[string]string {
-	separator := "/"
+	separator, base := "/", ""
 	if f.goos == "windows" {
 		separator = `\`
 	}
-	known := map[string]string{"userHome": f.home, "pathSeparator": separator, "/": separator, "workspaceFolder": f.project}
-	known["workspaceFolderBasename"] = ""
 	if f.project != "" {
-		known["workspaceFolderBasename"] = filepath.Base(f.project)
+		base = filepath.Base(f.project)
 	}
-	return known
+	return map[string]string{
+		"userHome": f.home, "pathSeparator": separator, "/": separator,
+		"workspaceFolder": f.project, "workspaceFolderBasename": base,
+	}
 }
 
 // editors is the tongue of editors: ${env:NAME}, and names of folders.
@@ -113,14 +119,15 @@ func editors(from where) tongue {
 			case sort == "env":
 				return variable(name)
 			case sort == "input":
-				return "", foreign(from.title, groups[1], "for which TITLE asks somebody; set a variable to the value, and copy the "+
-					`entry by hand with ${VARIABLE} in its place ("mcpwire add --help")`)
+				return "", foreign(groups[1], "for which "+from.title+" asks somebody; set a variable to the value, and copy "+
+					`the entry by hand with ${VARIABLE} in its place ("mcpwire add --help")`)
 			case isConstant && value != "":
 				return escaped(value), nil
 			case isConstant:
-				return "", foreign(from.title, groups[1], "and no folder is open here; write its path")
+				return "", foreign(groups[1], "and no folder is open here; write its path")
 			}
-			return "", foreign(from.title, groups[1], "and what that is only TITLE knows; write the value there, or ${env:NAME} for a variable")
+			return "", foreign(groups[1], "and what that is only "+from.title+" knows; write the value there, or ${env:NAME} "+
+				"for a variable")
 		})
 	}
 }
@@ -135,7 +142,7 @@ func envAndFile(from where) tongue {
 			case "file":
 				return from.file(rest)
 			}
-			return "", foreign(from.title, groups[1], "which can't be read; TITLE knows ${env:NAME} and ${file:PATH}")
+			return "", foreign(groups[1], "which can't be read; "+from.title+" knows ${env:NAME} and ${file:PATH}")
 		})
 	}
 }

@@ -57,11 +57,14 @@ type completer struct {
 
 // catalogue returns the servers of all files, those of a project's file too that nobody has approved.
 func (c *completer) catalogue() *catalogue {
-	path := ""
+	path, imports := "", []string(nil)
 	if flag := c.cmd.Flags().Lookup("config"); flag != nil {
 		path = flag.Value.String()
 	}
-	all, err := c.load(path)
+	if flag := c.cmd.Flags().Lookup("import"); flag != nil && flag.Changed {
+		imports = strings.Split(flag.Value.String(), ",")
+	}
+	all, err := c.load(path, imports...)
 	if err != nil {
 		return &catalogue{Set: &config.Set{}}
 	}
@@ -79,9 +82,10 @@ func (c *completer) servers(o *offer) {
 	for _, s := range all.Servers {
 		about := map[config.Scope]string{
 			config.ScopeConfig: "of --config", config.ScopeProject: "of the project's file", config.ScopeUser: "of your file",
+			config.ScopeImport: "of " + s.Host,
 		}[s.Scope]
 		switch {
-		case all.waits(s):
+		case all.waits(s) != nil:
 			about += ", which nobody has approved"
 		case s.Disabled:
 			about += ", disabled"
@@ -91,6 +95,19 @@ func (c *completer) servers(o *offer) {
 	}
 	if builtIn {
 		add(demo.Name, "built in")
+	}
+}
+
+// importable completes the names of servers that another program has.
+func (c *completer) importable(o *offer) {
+	set, err := config.Sources{Approved: toBeAsked}.LoadImports(strings.Split(c.before[0], ",")...)
+	if err != nil {
+		return
+	}
+	for _, s := range set.Servers {
+		if !slices.Contains(c.before[1:], s.Name) {
+			o.add(s.Name, "of "+s.Host)
+		}
 	}
 }
 

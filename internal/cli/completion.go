@@ -128,6 +128,10 @@ func (a *app) operands(
 		o.directive = cobra.ShellCompDirectiveDefault
 	case kind == "SHELL":
 		o.addAll(shells)
+	case kind == "PROGRAM":
+		o.addAll(programs())
+	case kind == "NAME" && cmd.Name() == "import":
+		c.importable(&o)
 	case kind == "SERVER", kind == "NAME":
 		c.servers(&o)
 	case kind == "TOOL":

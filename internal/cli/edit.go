@@ -151,8 +151,8 @@ func (a *app) remove(name string) error {
 		return err
 	}
 	if s, _ := c.Server(name); s != nil {
-		return usagef("%s is a server of another program, at %v, whose files are not changed; \"mcpwire disable %s\" switches it "+
-			"off here", name, s.Places[""], shellWords([]string{name}))
+		return usagef("%s is a server of another program, at %v, whose files are not changed; \"mcpwire disable %s\" "+
+			"switches it off here", name, s.Places[""], shellWords([]string{name}))
 	}
 	return c.unnamed(name)
 }

@@ -22,8 +22,8 @@ func importCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [flags] [PROGRAM [NAME ...]]",
 		Short: "Show the servers that other programs have, and copy them",
-		Long: `Show which other programs have servers configured here; with PROGRAM which ones those are. With NAMEs, or --copy for
-all of them, they are copied into the user's file, or with --project into the project's.
+		Long: `Show which other programs have servers configured here; with PROGRAM which ones those are. With NAMEs, or
+--copy for all of them, they are copied into the user's file, or with --project into the project's.
 
 ` + strings.Join(known, "\n") + `
 

@@ -65,7 +65,8 @@ func chosenOf(c *catalogue, hosts string, names []string) (servers []config.Serv
 			for _, s := range c.Servers {
 				known = append(known, s.Name)
 			}
-			return nil, usagef("%s has no server %q%s (\"mcpwire import %[1]s\" lists them)", hosts, name, didYouMean(name, known))
+			return nil, usagef("%s has no server %q%s (\"mcpwire import %[1]s\" lists them)",
+				hosts, name, didYouMean(name, known))
 		}
 		servers = append(servers, *s)
 	}
@@ -150,8 +151,8 @@ func (x *importing) write(servers []config.Server, path string) error {
 		}
 	}
 	if secret != nil {
-		x.console.linef("mcpwire: warning: something that looks like a secret was copied as it stands, for %s; write ${VARIABLE} "+
-			"or ${file:PATH} for it in %s", strings.Join(secret, ", "), visible(path))
+		x.console.linef("mcpwire: warning: something that looks like a secret was copied as it stands, for %s; write "+
+			"${VARIABLE} or ${file:PATH} for it in %s", strings.Join(secret, ", "), visible(path))
 	}
 	return nil
 }

@@ -110,6 +110,7 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	otherPrograms(t, folder)
 	for _, row := range []struct {
 		args   []string
 		result bool // standard output is what the server has answered
@@ -144,13 +145,22 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"enable", "more"}, false},
 		{[]string{"remove", "more"}, false},
 		{[]string{"auth", "status"}, false},
+		{[]string{"import"}, false},
+		{[]string{"import", "all"}, false},
+		{[]string{"import", "cursor", "-o", "json"}, false},
+		{[]string{"import", "codex"}, false},
+		{[]string{"import", "cursor", "--dry-run"}, false},
+		{[]string{"import", "cursor", "--copy"}, false},
+		{[]string{"import", "cursor", "literal", "--force"}, false},
+		{[]string{"config", "--import", "all"}, false},
+		{[]string{"ping", "literal", "--import", "cursor"}, false},
 		{[]string{"version"}, false},
 		{[]string{"completion", "bash"}, false},
 	} {
 		t.Run(strings.Join(row.args[:min(len(row.args), 3)], " "), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "trace.jsonl")
 			flags := []string{"--trace", path}
-			if !slices.Contains([]string{"post", "add", "disable", "enable", "remove", "version", "completion"}, row.args[0]) {
+			if !slices.Contains([]string{"post", "add", "disable", "enable", "remove", "import", "version", "completion"}, row.args[0]) {
 				flags = append(flags, "--config", file, "--verbose")
 			}
 			args := append(slices.Clone(row.args), flags...)
@@ -171,6 +181,32 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 				clean(t, "standard output", stdout)
 			}
 		})
+	}
+}
+
+// otherPrograms gives the user files of other programs with secrets in them.
+func otherPrograms(t *testing.T, home string) {
+	t.Helper()
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(name, home)
+	}
+	for name, text := range map[string]string{
+		".cursor/mcp.json": `{"mcpServers": {
+			"literal": {"command": "telltale", "args": ["--api-key", "` + planted + `"], "env": {"API_KEY": "` + planted + `"}},
+			"header": {"url": "http://u:` + planted + `@localhost:1/?token=` + planted + `", "headers": {"X-Api-Key": "` + planted + `"}},
+			"login": {"url": "http://localhost:1", "auth": {"CLIENT_ID": "x", "CLIENT_SECRET": "` + planted + `"}},
+			"wrong": {"command": "x", "env": {"API_KEY": "` + planted + `${input:` + planted + `}"}},
+			"odd": {"command": "x", "envFile": "` + planted + `", "timeout": "` + planted + `"}}}`,
+		".codex/config.toml":    "[mcp_servers.a]\nbearer_token = " + planted + "\n",
+		".gemini/settings.json": `{"mcpServers": {"a": {"command": "x", "timeout": "` + planted + `", "tcp": "` + planted + `"}}}`,
+	} {
+		path := filepath.Join(home, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -37,8 +37,8 @@ type about struct {
 // rowOf tells of one server. At the end no server is waiting for another attempt any more: it has failed.
 func rowOf(s manager.Status, end bool) row {
 	r := row{
-		Name: s.Config.Name, Scope: string(s.Config.Scope), Host: s.Config.Host, Path: s.Config.Origin, Transport: transportOf(s.Config),
-		State: s.State.String(),
+		Name: s.Config.Name, Scope: string(s.Config.Scope), Host: s.Config.Host, Path: s.Config.Origin,
+		Transport: transportOf(s.Config), State: s.State.String(),
 	}
 	if end && (s.State == manager.Waiting || s.State == manager.Connecting) {
 		r.State = manager.Failed.String()

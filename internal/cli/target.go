@@ -50,12 +50,22 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 type importFlag []string
 
 func (f *importFlag) add(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "import", "use the servers of other programs too, such as cursor,codex, or all; `PROGRAMS` that the "+
+	cmd.Flags().Var(f, "import", "use the servers of other `PROGRAMS` too, such as cursor,codex, or all; those that the "+
 		"user's file imports come behind; none: not even those")
 }
 
 func (f *importFlag) Type() string   { return "PROGRAMS" }
 func (f *importFlag) String() string { return strings.Join(*f, ",") }
+
+func (f *importFlag) choices() []string { return append(programs(), "all", "none") }
+
+// programs are the names of the other programs.
+func programs() (names []string) {
+	for _, h := range config.Hosts() {
+		names = append(names, h.Name)
+	}
+	return names
+}
 
 func (f *importFlag) Set(text string) error {
 	names := strings.Split(text, ",")
