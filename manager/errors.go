@@ -21,6 +21,8 @@ var (
 	ErrDenied = errors.New("the tool is not allowed by the server's configuration")
 	// ErrClosed: the manager is closed. It is transport.ErrClosed.
 	ErrClosed = transport.ErrClosed
+	// ErrUnheeded: a server does not tell of a resource that it was asked to tell of.
+	ErrUnheeded = errors.New("the server does not tell of changes of this resource")
 	// ErrSilent: a server did not answer pings.
 	ErrSilent = errors.New("the server does not answer pings")
 )

@@ -34,6 +34,7 @@ type fake struct {
 	deaf         bool          // nothing is read once the tools have been listed
 	dies         bool          // it ends when the tools have been listed
 	listErr      bool          // tools/list is refused
+	silent       bool          // it offers no log messages
 	torn         bool          // of the tools only the first comes, and a page that is refused
 	unauthorized bool          // requests are refused with 401, as over HTTP
 	tools        []mcp.Tool
@@ -145,7 +146,11 @@ func (f *fake) take(s *transporttest.Server, m jsonrpc.Message) bool {
 				return false
 			}
 		}
-		answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},` +
+		logging := `"logging":{},`
+		if get(f, func(f *fake) bool { return f.silent }) {
+			logging = ""
+		}
+		answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},` + logging +
 			`"resources":{"subscribe":true}},"serverInfo":{"name":"fake","version":"1"}}`)
 	case "tools/list":
 		f.set(func(f *fake) { f.lists++ })

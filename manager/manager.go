@@ -16,6 +16,7 @@ import (
 	"mcpwire/client"
 	"mcpwire/config"
 	"mcpwire/internal/toolcache"
+	"mcpwire/mcp"
 )
 
 // Defaults of Options.
@@ -45,6 +46,10 @@ type Options struct {
 	PingInterval time.Duration
 	// PingTimeout is how long it may take to answer (0: 10 s). After two silences in a row the line counts as lost.
 	PingTimeout time.Duration
+	// LogLevel asks every server that offers log messages for those from this level on (empty: none is asked), as
+	// SetLogLevel does, but from the first connection on, and before changes are watched: from 2026-07-28 on the request
+	// that watches carries the level along.
+	LogLevel mcp.LogLevel
 	// OnEvent is told, in order for each server, whenever a server changes its state.
 	OnEvent func(Event)
 	// OnChange is told what a server says has changed: lists, and resources that were subscribed to. Tools are read again

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -24,7 +25,9 @@ const (
 // restored is what a new connection is told again. It belongs to the supervisor's loop.
 type restored struct {
 	level mcp.LogLevel                  // empty: none was asked for
+	taken bool                          // the server has taken level before, whatever it offers
 	uris  map[string]context.CancelFunc // resources that are subscribed to, with what ends it on the connection in use
+	asked chan struct{}                 // closed when the connection in use has been asked for level, or will not be
 }
 
 // clientOptions are the options of the next connection.
@@ -47,13 +50,7 @@ func (s *supervisor) clientOptions() client.Options {
 // closed when it does, or will not: what is read from then on is not outdated without a word.
 func (s *supervisor) restore() (watched <-chan struct{}) {
 	c, line := s.client, s.line
-	if level := s.restored.level; level != "" {
-		s.beside.Go(func() {
-			if err := c.SetLogLevel(line, level); err != nil && line.Err() == nil {
-				s.m.log.Warn("the log level could not be set again", "server", s.name, "error", err)
-			}
-		})
-	}
+	s.restoreLevel()
 	for _, uri := range slices.Sorted(maps.Keys(s.restored.uris)) {
 		s.follow(nil, uri)
 	}
@@ -63,10 +60,11 @@ func (s *supervisor) restore() (watched <-chan struct{}) {
 		close(opened)
 		return opened
 	}
-	began, first := time.Now(), true
+	began, first, asked := time.Now(), true, s.restored.asked
 	tell := sync.OnceFunc(func() { close(opened) })
 	s.beside.Go(func() {
 		defer tell()
+		hold(line, asked)
 		s.watch(line, c, nil, filter, func() {
 			tell()
 			if !first || time.Since(began) >= watchHeld {
@@ -76,6 +74,22 @@ func (s *supervisor) restore() (watched <-chan struct{}) {
 		})
 	})
 	return opened
+}
+
+// restoreLevel asks the connection in use for log messages.
+func (s *supervisor) restoreLevel() {
+	c, line, level, asked := s.client, s.line, s.restored.level, make(chan struct{})
+	s.restored.asked = asked
+	if level == "" || !s.restored.taken && c.Server().Capabilities.Logging == nil {
+		close(asked)
+		return
+	}
+	s.beside.Go(func() {
+		defer close(asked)
+		if err := c.SetLogLevel(line, level); err != nil && line.Err() == nil {
+			s.m.log.Warn("the log level could not be set", "server", s.name, "error", err)
+		}
+	})
 }
 
 // changesOf returns the changes of lists that a server says that it tells.
@@ -90,9 +104,12 @@ func changesOf(offered mcp.ServerCapabilities) (f mcp.SubscriptionFilter, told b
 func (s *supervisor) follow(w *client.Watch, uri string) {
 	ctx, stop := context.WithCancel(s.line)
 	s.restored.uris[uri] = stop
-	c := s.client
+	c, asked := s.client, s.restored.asked
 	s.beside.Go(func() {
 		defer stop()
+		if w == nil {
+			hold(ctx, asked)
+		}
 		s.watch(ctx, c, w, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}}, func() {})
 	})
 }
@@ -174,12 +191,13 @@ func (m *Manager) SetLogLevel(ctx context.Context, server string, level mcp.LogL
 	if err := c.SetLogLevel(ctx, level); err != nil {
 		return err
 	}
-	s.settle(func() { s.restored.level = level })
+	s.settle(func() { s.restored.level, s.restored.taken = level, true })
 	return nil
 }
 
 // Subscribe asks a server to tell when a resource changes, now and on every later connection, until Unsubscribe. It
-// waits for the server as CallTool does; the changes come to Options.OnChange.
+// waits for the server as CallTool does; the changes come to Options.OnChange. The error is ErrUnheeded if the server
+// has agreed to less than it was asked for (2026-07-28, subscriptions).
 func (m *Manager) Subscribe(ctx context.Context, server, uri string) error {
 	s, err := m.find(server)
 	if err != nil {
@@ -192,6 +210,10 @@ func (m *Manager) Subscribe(ctx context.Context, server, uri string) error {
 	w, err := c.Watch(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
 	if err != nil {
 		return err
+	}
+	if !slices.Contains(w.Filter.ResourceSubscriptions, uri) {
+		farewell(context.WithoutCancel(ctx), w)
+		return fmt.Errorf("%s: %s: %w", server, uri, ErrUnheeded)
 	}
 	s.settle(func() {
 		if stop := s.restored.uris[uri]; stop != nil {

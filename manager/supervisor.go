@@ -67,7 +67,7 @@ func newSupervisor(m *Manager, server config.Server) *supervisor {
 	s := &supervisor{
 		breaker: m.breakerOf(server.Name), clear: m.leftover(server.Name),
 		m: m, name: server.Name, started: now, inbox: make(chan func()), done: make(chan struct{}),
-		server: server, since: now, state: Connecting,
+		server: server, since: now, state: Connecting, restored: restored{level: m.options.LogLevel},
 		retryTimer: stopped(), refreshTimer: stopped(), pingTimer: stopped(),
 	}
 	if server.Disabled {

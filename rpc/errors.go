@@ -41,5 +41,8 @@ var ErrNoAnswer = errors.New("no answer")
 // ErrEnded tells that the server has ended a stream of notifications by cancelling the request that had opened it.
 var ErrEnded = errors.New("the server ended the stream")
 
+// ErrDropped tells OnError that notifications were dropped: see Options.Queue.
+var ErrDropped = errors.New("the callbacks did not keep up")
+
 // errCancelledByServer is the cause of the context of a request that the server has cancelled.
 var errCancelledByServer = errors.New("cancelled by the server")

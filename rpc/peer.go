@@ -52,7 +52,7 @@ type Options struct {
 	// OnClose is told once that the connection has ended, after everything else: nil after Close, otherwise why.
 	OnClose func(err error)
 	// Queue and QueueBytes bound the notifications that wait for OnNotification (0: 1,000, and 16 MiB). When they are
-	// full the oldest are dropped and OnError is told how many.
+	// full the oldest are dropped and OnError is told how many, with an ErrDropped.
 	Queue      int
 	QueueBytes int
 	// Serving bounds the requests of the server that are being answered at once (0: 64); more are refused.

@@ -327,7 +327,7 @@ func (p *Peer) complained(err error) {
 // dropped reports notifications that were dropped.
 func (p *Peer) dropped(n int) {
 	if f := p.options.OnError; f != nil {
-		f(fmt.Errorf("%d notifications were dropped: the callbacks did not keep up", n))
+		f(fmt.Errorf("%d notifications were dropped: %w", n, ErrDropped))
 	}
 }
 

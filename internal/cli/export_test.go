@@ -3,6 +3,8 @@ package cli
 import (
 	"encoding/json"
 	"io"
+
+	"mcpwire/manager"
 )
 
 // What the tests look at from outside.
@@ -57,4 +59,13 @@ func Edit(path, name string, change func() error) (approved bool, err error) {
 // Graver chooses between the errors of the work and of the shutdown.
 func Graver(stderr io.Writer, server string, err, closeErr error) error {
 	return (&app{console: newConsole(stderr)}).graver(server, err, closeErr)
+}
+
+// WatchOutcome is the exit code of a watch that ends by itself.
+func WatchOutcome(s *manager.Snapshot, lost int) int {
+	w := &watching{app: &app{console: newConsole(io.Discard)}, lost: lost}
+	if err := w.outcome(s); err != nil {
+		return exitCode(err)
+	}
+	return exitDone
 }

@@ -17,6 +17,8 @@ import (
 //	exit CODE            at the start, behind what stands above
 //	METHOD RESULT        answers the method; tools/call:NAME for one tool, resources/read:URI for one resource
 //	METHOD error ERROR   refuses it
+//	after METHOD TEXT    writes TEXT behind the first answer to the method; of its lines "exit CODE" ends the server,
+//	                     "now METHOD RESULT" changes an answer
 //
 // initialize is answered in any case; what no line names is refused with -32601.
 func runFakeServer() {
@@ -41,6 +43,9 @@ func runFakeServer() {
 				fail(err)
 			}
 			os.Exit(code)
+		case "after":
+			method, text, _ := strings.Cut(rest, " ")
+			answers["after "+method] += text + "\n"
 		default:
 			answers[word] = rest
 		}
@@ -80,6 +85,29 @@ func answer(message []byte, answers map[string]string) {
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":%s}`+"\n", id, refusal)
 	default:
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+	}
+	behind := answers["after "+method]
+	delete(answers, "after "+method)
+	for line := range strings.Lines(behind) {
+		happen(strings.TrimSuffix(line, "\n"), answers)
+	}
+}
+
+// happen does what stands behind "after METHOD".
+func happen(line string, answers map[string]string) {
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "exit":
+		code, err := strconv.Atoi(rest)
+		if err != nil {
+			fail(err)
+		}
+		os.Exit(code)
+	case "now":
+		method, result, _ := strings.Cut(rest, " ")
+		answers[method] = result
+	default:
+		fmt.Fprintln(os.Stdout, line)
 	}
 }
 

@@ -76,9 +76,18 @@ func unlike(taken map[string]bool, name string) string {
 func (a *app) withManager(
 	ctx context.Context, servers []config.Server, f *serverFlags, work func(context.Context, *manager.Manager) error,
 ) error {
+	return a.manage(ctx, servers, f, func(*mcpwire.ManageOptions) {}, work)
+}
+
+// manage is withManager with options that adjust may change.
+func (a *app) manage(
+	ctx context.Context, servers []config.Server, f *serverFlags, adjust func(*mcpwire.ManageOptions),
+	work func(context.Context, *manager.Manager) error,
+) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
 	o := a.manageOptions(servers, f)
+	adjust(&o)
 	o.Telemetry = a.observed.follow(ctx)
 	m := mcpwire.Manage(withConnectTimeouts(servers), o)
 	err := work(ctx, m)

@@ -57,11 +57,7 @@ func (a *app) showResource(r *mcp.ReadResourceResult, t target, f *serverFlags) 
 		a.console.linef("%s: the resource is empty", t.Name)
 		return nil
 	case len(r.Contents) > 1:
-		var b strings.Builder
-		for i := range r.Contents {
-			b.WriteString(line(resourceText(&r.Contents[i])))
-		}
-		return a.out.show(b.String())
+		return a.out.show(contentsText(r))
 	}
 	only := &r.Contents[0]
 	switch {
@@ -75,4 +71,13 @@ func (a *app) showResource(r *mcp.ReadResourceResult, t target, f *serverFlags) 
 		return a.out.show(line(*only.Text))
 	}
 	return a.out.show(line(resourceText(only)))
+}
+
+// contentsText shows resources, each behind a line that tells what it is.
+func contentsText(r *mcp.ReadResourceResult) string {
+	var b strings.Builder
+	for i := range r.Contents {
+		b.WriteString(line(resourceText(&r.Contents[i])))
+	}
+	return b.String()
 }

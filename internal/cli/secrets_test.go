@@ -67,6 +67,10 @@ func runTelltale() {
 		if m["id"] != "" {
 			fmt.Println(tellAll(strings.Trim(m["method"], `"`), m["id"], secret))
 		}
+		if m["method"] == `"tools/list"` {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":` +
+				quote("the key is "+secret+" and "+bearer) + `}}`)
+		}
 	}
 }
 
@@ -125,6 +129,8 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"skill", "pipe", "skill://x/SKILL.md"}, false},
 		{[]string{"prompts", "web"}, false},
 		{[]string{"complete", "web", "p", "a=missing"}, false},
+		{[]string{"watch", "pipe", "--count", "1"}, false},
+		{[]string{"watch", "web", "--for", "10ms"}, false},
 		{[]string{"ping", "web"}, false},
 		{[]string{"tools", "web"}, true},
 		{[]string{"call", "web", "tell", "token=" + planted}, true},

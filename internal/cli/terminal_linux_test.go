@@ -202,3 +202,19 @@ func TestATraceFitsTheTerminalAndSendsItNoControlSequences(t *testing.T) {
 		}
 	}
 }
+
+func TestAWatchOnATerminalIsColouredAndShowsNoControlSequences(t *testing.T) {
+	t.Parallel()
+	cmd, folder := command(t, "watch", "--count", "2", "--", "sh", "-c", `cat talk; exec "$PROGRAM" demo-server`)
+	write(t, filepath.Join(folder, "talk"), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"\u001b[8mhidden\u009b1m"}}
+{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"fine"}}
+`)
+	code, shown := onScreen(t, cmd).ends()
+	if code != 0 || !strings.Contains(shown, "\x1b[31m") || !strings.Contains(shown, "log           info: fine") {
+		t.Errorf("exit code %d, %q", code, shown)
+	}
+	plain := strings.NewReplacer("\x1b[31m", "", "\x1b[m", "").Replace(shown)
+	if strings.ContainsAny(plain, "\x1b\u009b") || !strings.Contains(plain, "log           error: hidden\n") {
+		t.Errorf("it shows %q", plain)
+	}
+}
