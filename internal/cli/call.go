@@ -32,6 +32,7 @@ While the tool reports progress, the call goes on for up to 10 minutes, unless -
 		RunE: c.run,
 	}
 	c.flags.add(cmd)
+	cmd.Flags().Var(&c.flags.level, "level", "show the server's log messages of `LEVEL` and above on standard error")
 	cmd.Flags().StringVar(&c.base, "args", "", "arguments as a JSON object: `JSON`, @FILE, or - for standard input")
 	return cmd
 }

@@ -132,6 +132,8 @@ func (a *app) operands(
 		o.addAll(programs())
 	case kind == "NAME" && cmd.Name() == "import":
 		c.importable(&o)
+	case kind == "LEVEL":
+		o.addAll(levelNames())
 	case kind == "SERVER", kind == "NAME":
 		c.servers(&o)
 	case kind == "TOOL":

@@ -116,8 +116,8 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 	a.addTrace(root)
 	root.AddCommand(demoCommand(a), demoServerCommand(), toolsCommand(a), callCommand(a),
 		resourcesCommand(a), templatesCommand(a), readCommand(a), promptsCommand(a), promptCommand(a),
-		completeCommand(a), skillsCommand(a), skillCommand(a), watchCommand(a), pingCommand(a),
-		postCommand(a), serversCommand(a), addCommand(a), importCommand(a), removeCommand(a),
+		completeCommand(a), skillsCommand(a), skillCommand(a), watchCommand(a), logLevelCommand(a),
+		pingCommand(a), postCommand(a), serversCommand(a), addCommand(a), importCommand(a), removeCommand(a),
 		switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),

@@ -130,6 +130,8 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"prompts", "web"}, false},
 		{[]string{"complete", "web", "p", "a=missing"}, false},
 		{[]string{"watch", "pipe", "--count", "1"}, false},
+		{[]string{"log-level", "pipe", "info"}, false},
+		{[]string{"call", "pipe", "tell", "--level", "info"}, true},
 		{[]string{"watch", "web", "--for", "10ms"}, false},
 		{[]string{"ping", "web"}, false},
 		{[]string{"tools", "web"}, true},

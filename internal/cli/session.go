@@ -37,12 +37,19 @@ func (a *app) withClient(
 	defer done()
 	o := a.options(t, f)
 	o.Telemetry = a.observed.follow(ctx)
+	logs := a.logsOf(t, f)
+	if logs != nil {
+		o.OnNotification = logs.notified
+	}
 	c, err := mcpwire.Connect(ctx, t.Server, o)
 	if err != nil {
 		return explained(ctx, t.Name, err)
 	}
 	if s := c.Server(); f.verbose {
 		a.console.linef("[%s] connected: %s, protocol %s", t.Name, c.Mask(s.Info.Name+" "+s.Info.Version), s.Revision)
+	}
+	if logs != nil {
+		logs.ask(ctx, c)
 	}
 	err = work(ctx, c)
 	a.console.say("shutting down " + t.Name)

@@ -27,6 +27,7 @@ type serverFlags struct {
 	timeout timeoutFlag
 	verbose bool
 	output  outputFlag
+	level   levelFlag // of commands that show log messages
 }
 
 // addFiles adds those that are about where the server is named, and about the run.

@@ -43,7 +43,7 @@ docs/watch.md tells of each kind.`,
 	}
 	w.flags.add(cmd)
 	flags := cmd.Flags()
-	flags.Var(&w.level, "level", "ask for log messages of `LEVEL` and above: debug, info, notice, warning, error, …")
+	flags.Var(&w.flags.level, "level", "ask for log messages of `LEVEL` and above: debug, info, notice, warning, error, …")
 	flags.StringArrayVar(&w.uris, "resource", nil, "subscribe to the resource `URI`; may be given several times")
 	flags.BoolVar(&w.read, "read", false, "show what a resource holds that has changed")
 	flags.DurationVar(&w.limit, "for", 0, "end after `DURATION`, such as 30s (default: when interrupted)")
@@ -55,7 +55,6 @@ docs/watch.md tells of each kind.`,
 type watching struct {
 	*app
 	flags serverFlags
-	level levelFlag
 	uris  []string
 	read  bool
 	limit time.Duration // 0: none
@@ -125,7 +124,7 @@ func (w *watching) chosen(cmd *cobra.Command, words []string) ([]config.Server, 
 
 // adjust has the manager tell us what happens.
 func (w *watching) adjust(o *mcpwire.ManageOptions) {
-	o.LogLevel = w.level.level
+	o.LogLevel = w.flags.level.level
 	o.Logger = w.console.warnings()
 	o.Client.OnError = func(err error) {
 		if w.flags.verbose || errors.Is(err, rpc.ErrDropped) { // a state tells of most others

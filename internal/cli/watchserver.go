@@ -53,14 +53,7 @@ func entrySecrets(s config.Server) *redact.Set {
 
 // clean returns text of the server on one line, without secrets.
 func (s *watchedServer) clean(text string) string {
-	return redact.Excerpt([]byte(s.masked(plain(text))), lineShown)
-}
-
-func (s *watchedServer) masked(text string) string {
-	if s.line != nil {
-		text = s.line.Mask(text)
-	}
-	return s.secrets.Text(text)
+	return redact.Excerpt([]byte(masked(text, s.line, s.secrets)), lineShown)
 }
 
 // follow handles what comes, in order, until ctx is done.
@@ -138,8 +131,8 @@ func (s *watchedServer) showMissing(c *client.Client) {
 	if untold != nil {
 		warn("does not tell when its " + strings.Join(untold, ", ") + " change")
 	}
-	if s.level.level != "" && offered.Logging == nil {
-		warn("offers no log messages")
+	if s.flags.level.level != "" && offered.Logging == nil {
+		warn(noLogs)
 	}
 	if s.open != nil && (offered.Resources == nil || !offered.Resources.Subscribe) {
 		warn("offers no subscriptions to resources")
@@ -236,7 +229,7 @@ func (s *watchedServer) hold(ctx context.Context, m *manager.Manager, uri string
 			var encoded []byte
 			if encoded, err = encodedWith(r, r.Meta); err == nil {
 				o.facts.add("result", encoded)
-				o.below = redact.Tokens(s.masked(plain(heldText(r))))
+				o.below = redact.Tokens(masked(heldText(r), s.line, s.secrets))
 				return
 			}
 		}
