@@ -17,6 +17,7 @@ var layers = []struct {
 	{"L2", []string{
 		"mcp", "transport",
 		"internal/ndjson", "internal/sse", "internal/proc", "internal/redact", "internal/filecache", "internal/localhost",
+		"internal/keyboard",
 	}},
 	{"L2 (what the HTTP carriers share)", []string{"internal/httpwire"}},
 	{"L3", []string{

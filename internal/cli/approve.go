@@ -1,14 +1,16 @@
 package cli
 
 import (
-	"bufio"
+	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"mcpwire/config"
+	"mcpwire/internal/keyboard"
 )
 
 // permit reports whether the servers may be started: those of a project's file only after its content was approved. On
@@ -76,7 +78,10 @@ func (a *app) ask(source *config.Source, wanted []config.Server) error {
 	if err := a.console.aside(func() error { return writeAll(a.console.w, b.String()) }); err != nil {
 		return err
 	}
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // what can't be read is no yes
+	answer := ""
+	if in, ok := a.stdin.(*os.File); ok {
+		answer, _ = keyboard.Line(context.Background(), in) // what can't be read is no yes
+	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 	default:

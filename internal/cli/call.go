@@ -25,7 +25,11 @@ for an array or object. key:=JSON is passed as it is. --args gives several at on
 
 Text is printed as it is, structured content unless the text holds it already, anything else as one line that
 tells what it is. With --output json the whole result is printed. If the tool reports an error, the exit code is 3.
-While the tool reports progress, the call goes on for up to 10 minutes, unless --timeout is given.`,
+While the tool reports progress, the call goes on for up to 10 minutes, unless --timeout is given.
+
+A server that asks for input is answered by whoever is at the terminal, or from the files of --answer: JSON such as
+{"elicit": [{"match": "table", "content": {"name": "Ada"}}], "sample": [{"text": "Yes."}]}. Without an answer the exit
+code is 1, and standard error tells what was asked.`,
 		Example: `  mcpwire call demo add a=2 b=40
   mcpwire call demo echo message='hello there' --output json
   mcpwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything stdio`,
@@ -33,6 +37,7 @@ While the tool reports progress, the call goes on for up to 10 minutes, unless -
 	}
 	c.flags.add(cmd)
 	cmd.Flags().Var(&c.flags.level, "level", "show the server's log messages of `LEVEL` and above on standard error")
+	c.flags.ask.add(cmd)
 	cmd.Flags().StringVar(&c.base, "args", "", "arguments as a JSON object: `JSON`, @FILE, or - for standard input")
 	return cmd
 }

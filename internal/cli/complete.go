@@ -55,6 +55,7 @@ printed.`,
 		},
 	}
 	f.add(cmd)
+	f.ask.add(cmd)
 	return cmd
 }
 

@@ -95,13 +95,13 @@ func (a *app) offerCompletions(cmd *cobra.Command, args []string) {
 	}
 }
 
-// A choice is a flag with few values.
-type choice interface{ choices() []string }
+// A limitedFlag is one with few values.
+type limitedFlag interface{ choices() []string }
 
 // flagValues completes the values of a flag, of which the help calls one value.
 func flagValues(flag *pflag.Flag, value string) cobra.CompletionFunc {
 	var known []string
-	if c, ok := flag.Value.(choice); ok {
+	if c, ok := flag.Value.(limitedFlag); ok {
 		known = c.choices()
 	}
 	switch value {

@@ -29,6 +29,8 @@ type console struct {
 	status string // what the spinner says
 	drawn  bool
 	frame  int
+	asking bool   // somebody is being asked, and the spinner is gone
+	prompt string // what they are asked on the last line; empty: nothing yet
 }
 
 func newConsole(w io.Writer) *console {
@@ -44,12 +46,47 @@ func (c *console) line(text string) {
 	_ = c.aside(func() error { return writeAll(c.w, plain(text)+"\n") })
 }
 
-// aside runs write, which may write to the same terminal, while no spinner is drawn.
+// aside runs write, which may write to the same terminal, while no spinner is drawn. What is asked there is asked again
+// below it.
 func (c *console) aside(write func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.erase()
-	return write()
+	err := write()
+	if c.prompt != "" {
+		_, _ = io.WriteString(c.w, c.prompt)
+	}
+	return err
+}
+
+// ask shows a prompt of one line, which stays the last one until it is answered or another is shown; empty: none is.
+func (c *console) ask(prompt string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.erase()
+	c.prompt = prompt
+	return writeAll(c.w, prompt)
+}
+
+// answered tells that the line of the prompt has ended: by Enter or, where it was left, by a line feed of ours.
+func (c *console) answered(byEnter bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.prompt = ""; !byEnter {
+		_, _ = io.WriteString(c.w, "\n")
+	}
+}
+
+// give gives the terminal to somebody who is asked, until done is called.
+func (c *console) give() (done func()) {
+	set := func(asking bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.erase()
+		c.asking = asking
+	}
+	set(true)
+	return func() { set(false) }
 }
 
 // linef is line with a format.
@@ -105,6 +142,9 @@ func (c *console) spin(stop <-chan struct{}) {
 func (c *console) draw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.asking {
+		return
+	}
 	width, _, err := term.GetSize(c.fd)
 	if err != nil || width <= 0 {
 		width = 80
@@ -116,10 +156,21 @@ func (c *console) draw() {
 	c.drawn = true
 }
 
-// erase removes the spinner. The caller holds mu.
+// erase removes the spinner, or leaves the line of a prompt. The caller holds mu.
 func (c *console) erase() {
-	if c.drawn {
+	switch {
+	case c.drawn:
 		_, _ = io.WriteString(c.w, "\r\x1b[K")
 		c.drawn = false
+	case c.prompt != "": // somebody may have typed a part of the answer
+		_, _ = io.WriteString(c.w, "\n")
 	}
+}
+
+// bold returns text as it is shown where it must not be overlooked. It must have been cleaned.
+func (c *console) bold(text string) string {
+	if !c.spins || os.Getenv("NO_COLOR") != "" {
+		return text
+	}
+	return "\x1b[1m" + text + "\x1b[m"
 }

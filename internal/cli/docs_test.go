@@ -18,7 +18,7 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 		t.Skip(err)
 	}
 	for page, least := range map[string]int{
-		"import": 2, "install": 2, "machine-logins": 1, "skills": 2, "trace": 2, "watch": 2,
+		"asking": 1, "import": 2, "install": 2, "machine-logins": 1, "skills": 2, "trace": 2, "watch": 2,
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
@@ -29,6 +29,9 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 			dir, ran := t.TempDir(), 0
 			if entries, _, ok := block(string(text), "json"); ok && strings.Contains(entries, "mcpServers") {
 				write(t, filepath.Join(dir, "mcpwire", "mcp.json"), entries)
+			}
+			if answers, _, ok := block(string(text), "jsonc"); ok && page == "asking" {
+				write(t, filepath.Join(dir, "answers.json"), answers)
 			}
 			for commands, rest, ok := block(string(text), "sh"); ok; commands, rest, ok = block(rest, "sh") {
 				cmd := exec.Command(sh, "-e", "-c", commands)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"mcpwire"
 	"mcpwire/auth"
 	"mcpwire/config"
+	"mcpwire/internal/keyboard"
 	"mcpwire/internal/redact"
 )
 
@@ -134,22 +136,38 @@ func (l *login) refused() func(error) {
 // longestPasted is how long a line may be, in bytes.
 const longestPasted = 64 << 10
 
-// pastedLines reads lines until ctx ends. A read that waits for a person can't be ended: it goes with the program.
+// pastedLines reads lines until ctx ends. A read of a pipe that is silent can't be ended: it goes with the program.
 func pastedLines(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
 		defer close(lines)
-		scanner := bufio.NewScanner(in)
-		scanner.Buffer(nil, longestPasted)
-		for scanner.Scan() {
+		next := nextLine(ctx, in)
+		for line, ok := next(); ok; line, ok = next() {
 			select {
-			case lines <- scanner.Text():
+			case lines <- line:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return lines
+}
+
+// nextLine returns what reads the lines of a terminal or of anything else; false at the end.
+func nextLine(ctx context.Context, in io.Reader) func() (string, bool) {
+	file, _ := in.(*os.File)
+	if _, person := terminal(in); person {
+		return func() (string, bool) {
+			line, err := keyboard.Line(ctx, file)
+			return line, err == nil
+		}
+	}
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, longestPasted)
+	return func() (string, bool) {
+		more := scanner.Scan()
+		return scanner.Text(), more
+	}
 }
 
 // loginText says who has logged in, and for what: " as me at https://as.example.com; scopes: a b; …".

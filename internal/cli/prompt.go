@@ -28,6 +28,7 @@ whole result is printed.`,
 		RunE: p.run,
 	}
 	p.flags.add(cmd)
+	p.flags.ask.add(cmd)
 	cmd.Flags().StringVar(&p.base, "args", "", "arguments as a JSON object: `JSON`, @FILE, or - for standard input")
 	return cmd
 }

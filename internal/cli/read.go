@@ -42,6 +42,7 @@ anything else one such line. With --output json the whole result is printed.`,
 		},
 	}
 	f.add(cmd)
+	f.ask.add(cmd)
 	return cmd
 }
 

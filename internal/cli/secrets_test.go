@@ -218,6 +218,32 @@ func otherPrograms(t *testing.T, home string) {
 	}
 }
 
+// A question that nobody answers is told of the run: without the secrets that it tells.
+func TestAQuestionIsToldWithoutSecrets(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range userFolders {
+		t.Setenv(name, filepath.Join(folder, name))
+	}
+	t.Setenv("SCRIPT_SECRET", planted)
+	said := "the key is ${API_KEY}, sent as Authorization: Bearer " + bearer
+	write(t, filepath.Join(folder, "steps.txt"), strings.ReplaceAll(
+		`{"id":1,"method":"elicitation/create","params":{"message":"SAID","requestedSchema":{"type":"object","properties":`+
+			`{"field SAID":{"type":"string"}}}}}
+answer
+{"id":2,"method":"elicitation/create","params":{"mode":"url","url":"https://example.com/${API_KEY}/`+bearer+`","message":"SAID"}}
+answer
+{"id":3,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"SAID"}}]}}
+answer
+`, "SAID", said))
+	write(t, filepath.Join(folder, "mcp.json"), `{"mcpServers": {"asking": {"command": "askingserver", "cwd": ".",
+		"args": ["steps.txt"], "env": {"API_KEY": "${SCRIPT_SECRET}"}}}}`)
+	code, stdout, stderr := program(t, "call", "asking", "ask", "-v", "--config", filepath.Join(folder, "mcp.json"))
+	if code != 1 || strings.Count(stderr, "asking asks for ") != 3 || strings.Count(stdout, `"cancel"`) != 2 {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	clean(t, "standard error", stderr)
+}
+
 // What is made of a trace, and a recording, keep quiet too.
 func TestNoFileThatIsKeptHasASecret(t *testing.T) {
 	server, err := exec.LookPath("telltale")

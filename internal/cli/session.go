@@ -25,9 +25,15 @@ var errInterrupted = errors.New("interrupted")
 // withClient connects to the server, lets work use the connection, and shuts it down in order on every path.
 func (a *app) withClient(
 	ctx context.Context, t target, f *serverFlags, work func(ctx context.Context, c *client.Client) error,
-) error {
+) (err error) {
+	k, err := a.newAsker(f.ask, f.verbose)
+	if err != nil {
+		return err
+	}
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
+	ctx, finish := k.during(ctx)
+	defer func() { err = finish(err) }()
 	if f.verbose && t.Command != "" {
 		shown := t.Masked()
 		a.console.linef("[%s] starting %s, environment: %s", t.Name,
@@ -41,17 +47,19 @@ func (a *app) withClient(
 	if logs != nil {
 		o.OnNotification = logs.notified
 	}
+	k.handle(t.Name, &o.Options)
 	c, err := mcpwire.Connect(ctx, t.Server, o)
 	if err != nil {
 		return explained(ctx, t.Name, err)
 	}
+	k.connected(t.Name, c)
 	if s := c.Server(); f.verbose {
 		a.console.linef("[%s] connected: %s, protocol %s", t.Name, c.Mask(s.Info.Name+" "+s.Info.Version), s.Revision)
 	}
 	if logs != nil {
 		logs.ask(ctx, c)
 	}
-	err = work(ctx, c)
+	err = k.afterVisits(ctx, t.Name, func() error { return work(ctx, c) })
 	a.console.say("shutting down " + t.Name)
 	if f.verbose {
 		a.console.linef("[%s] shutting down", t.Name)

@@ -28,6 +28,7 @@ type serverFlags struct {
 	verbose bool
 	output  outputFlag
 	level   levelFlag // of commands that show log messages
+	ask     askFlags
 }
 
 // addFiles adds those that are about where the server is named, and about the run.

@@ -13,7 +13,7 @@ import (
 // Name is the name that the server gives itself, and the one it is known by where no file names another.
 const Name = "demo"
 
-const instructions = "A server to try a client on. Its tools add, echo, count, wait, log, learn, fail and crash."
+const instructions = "A server to try a client on. Its tools add, echo, count, wait, log, learn, ask, fail and crash."
 
 // Serve answers on standard input and output until the input ends or ctx is done. The end of the input is no error.
 func Serve(ctx context.Context) error {
@@ -55,6 +55,7 @@ func newServer() *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{
 		Name: "crash", Description: "Ends the server: a reason on standard error, then exit status 3.",
 	}, crash)
+	addAsks(s)
 	addResources(s)
 	addClock(c, s)
 	addTemplates(s)
