@@ -12,11 +12,18 @@ import (
 	"time"
 )
 
-// startRecord starts the recorder on a server that a shell script is, once that has written "ready".
+// ready is what a server says that has set its traps.
+const ready = "echo ready >&2; "
+
+// startRecord starts the recorder on a server that a shell script is, once that has written "ready": where the script
+// says so, else at its start.
 func startRecord(t *testing.T, script string) (r *run, stdin io.Closer, recording string) {
 	t.Helper()
 	recording = filepath.Join(t.TempDir(), "r.jsonl")
-	r = prepare(t, "echo ready >&2\n"+script, "record", "-o", recording)
+	if !strings.Contains(script, ready) {
+		script = ready + script
+	}
+	r = prepare(t, script, "record", "-o", recording)
 	stdin, err := r.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,7 @@ func TestASignalToTheRecorderEndsTheServer(t *testing.T) {
 
 func TestAServerMayEndInOrderWhenTheRecorderIsSignalled(t *testing.T) {
 	t.Parallel()
-	r, _, recording := startRecord(t, `trap "echo bye >&2; exit 5" TERM; while :; do sleep 0.05; done`)
+	r, _, recording := startRecord(t, `trap "echo bye >&2; exit 5" TERM; `+ready+`while :; do sleep 0.05; done`)
 	r.signal(syscall.SIGTERM)
 	r.await("bye")
 	r.ends(5, 2*time.Second)
@@ -57,7 +64,7 @@ func TestAServerMayEndInOrderWhenTheRecorderIsSignalled(t *testing.T) {
 
 func TestASecondSignalToTheRecorderKillsTheServer(t *testing.T) {
 	t.Parallel()
-	r, _, _ := startRecord(t, `trap "echo no >&2" TERM; while :; do sleep 0.05; done`)
+	r, _, _ := startRecord(t, `trap "echo no >&2" TERM; `+ready+`while :; do sleep 0.05; done`)
 	r.signal(syscall.SIGTERM)
 	r.await("no")
 	r.signal(syscall.SIGTERM)
