@@ -23,6 +23,9 @@ type ManageOptions struct {
 	Auth     Auth       // see Options.Auth; its Authorizer is asked for calls only, and never for a connection
 	// Telemetry follows the connections to all servers; see Options.Telemetry.
 	Telemetry Telemetry
+	// Prepare may change the options of a connection to a server before it is made, such as who answers what the server
+	// asks; what it finds in them must stay in use (nil: nobody does). It may be called from several goroutines at once.
+	Prepare func(server string, o *client.Options)
 }
 
 // Manage starts all servers, as Connect does, and keeps them. It returns at once; see manager.New. What nobody has
@@ -35,6 +38,9 @@ func Manage(servers []config.Server, o ManageOptions) *manager.Manager {
 	}
 	all := &taps{all: map[string]*trace.Tap{}}
 	o.Connect = func(ctx context.Context, s config.Server, c client.Options) (*client.Client, error) {
+		if o.Prepare != nil {
+			o.Prepare(s.Name, &c)
+		}
 		one := Options{
 			Options: c, CacheDir: cache, StateDir: o.StateDir, Auth: o.Auth,
 			Trace: o.Trace, TraceMax: o.TraceMax, Telemetry: o.Telemetry, taps: all,

@@ -138,8 +138,8 @@ func (c *toolCall) unknownTool(tools []mcp.Tool) error {
 			known = append(known, t.Name)
 		}
 	}
-	return usagef("%s has no tool %q%s (\"mcpwire tools %s\" lists them)",
-		c.target.Name, c.tool, didYouMean(c.tool, known), c.target.again)
+	return usagef("%s has no tool %q%s (\"%s\" lists them)",
+		c.target.Name, c.tool, didYouMean(c.tool, known), c.target.line("tools"))
 }
 
 func (c *toolCall) show(result *mcp.CallToolResult) error {

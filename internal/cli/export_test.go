@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"mcpwire/manager"
 )
@@ -68,4 +69,25 @@ func WatchOutcome(s *manager.Snapshot, lost int) int {
 		return exitCode(err)
 	}
 	return exitDone
+}
+
+// SplitLine returns the words of a line of the shell.
+func SplitLine(line string) ([]string, error) {
+	l, err := splitLine(line)
+	return l.words, err
+}
+
+// EscapedWord is a word as completion writes it.
+var EscapedWord = escapedWord
+
+// A ShellHistory is what the shell keeps of what was typed.
+type ShellHistory interface {
+	Add(line string)
+	Len() int
+	At(i int) string
+}
+
+// OpenHistory opens the history of the shell, with a secret that is known.
+func OpenHistory(secret string) (ShellHistory, error) {
+	return openHistory(func(text string) string { return strings.ReplaceAll(text, secret, "***") })
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"mcpwire/internal/jsonscan"
 )
@@ -19,6 +20,9 @@ import (
 //	METHOD error ERROR   refuses it
 //	after METHOD TEXT    writes TEXT behind the first answer to the method; of its lines "exit CODE" ends the server,
 //	                     "now METHOD RESULT" changes an answer
+//	METHOD never         does not answer it
+//	hear METHOD          tells on standard error that a message of the method has come
+//	when FILE MESSAGE    sends a message as soon as there is that file
 //
 // initialize is answered in any case; what no line names is refused with -32601.
 func runFakeServer() {
@@ -30,6 +34,7 @@ func runFakeServer() {
 		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},` +
 			`"serverInfo":{"name":"fake","version":"7"}}`,
 	}
+	heard := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch word {
@@ -46,13 +51,31 @@ func runFakeServer() {
 		case "after":
 			method, text, _ := strings.Cut(rest, " ")
 			answers["after "+method] += text + "\n"
+		case "hear":
+			heard[rest] = true
+		case "when":
+			go sendWhen(strings.Cut(rest, " "))
 		default:
 			answers[word] = rest
 		}
 	}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
+		if method := strings.Trim(read(in.Bytes())["method"], `"`); heard[method] {
+			fmt.Fprintln(os.Stderr, method)
+		}
 		answer(in.Bytes(), answers)
+	}
+}
+
+// sendWhen sends a message when there is a file.
+func sendWhen(file, message string, _ bool) {
+	for {
+		if _, err := os.Stat(file); err == nil {
+			fmt.Fprintln(os.Stdout, message)
+			return
+		}
+		time.Sleep(10 * time.Millisecond) // it is another process that waits
 	}
 }
 
@@ -79,6 +102,7 @@ func answer(message []byte, answers map[string]string) {
 	result = strings.ReplaceAll(result, "ARGUMENTS", strconv.Quote(params["arguments"]))
 	refusal, refused := strings.CutPrefix(result, "error ")
 	switch {
+	case result == "never":
 	case !ok:
 		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no %s here"}}`+"\n", id, method)
 	case refused:

@@ -70,6 +70,7 @@ type app struct {
 	console  *console
 	trace    traceFile
 	observed observed
+	within   *shell // the one that the command runs in; nil outside
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -121,7 +122,7 @@ must log in to the server; 5 some of several servers failed ("mcpwire doctor": 1
 		switchCommand(a, "enable", false),
 		switchCommand(a, "disable", true), trustCommand(a), configCommand(a), selftestCommand(a),
 		hostileServerCommand(), loginCommand(a), logoutCommand(a), authCommand(a), traceCommand(a), recordCommand(a),
-		replayCommand(a), doctorCommand(a), completionCommand(a),
+		replayCommand(a), doctorCommand(a), shellCommand(a), completionCommand(a),
 		versionCommand(a))
 	return root
 }

@@ -18,6 +18,9 @@ import (
 // configured returns the servers that a command over many is about: the named ones or, without names, all. They may be
 // started. lost is what the files name and nobody can use.
 func (a *app) configured(names []string, f *serverFlags) (servers []config.Server, lost []unusable, err error) {
+	if a.within != nil {
+		return a.within.all(names)
+	}
 	c, err := a.load(f.config, f.imports...)
 	if err != nil {
 		return nil, nil, err
@@ -76,19 +79,22 @@ func unlike(taken map[string]bool, name string) string {
 func (a *app) withManager(
 	ctx context.Context, servers []config.Server, f *serverFlags, work func(context.Context, *manager.Manager) error,
 ) error {
-	return a.manage(ctx, servers, f, func(*mcpwire.ManageOptions) {}, work)
+	if a.within != nil {
+		return work(ctx, a.within.manager)
+	}
+	return a.manage(ctx, servers, f, func(*mcpwire.ManageOptions, *stopper) {}, work)
 }
 
-// manage is withManager with options that adjust may change.
+// manage is withManager after prepare has seen to the options and the signals.
 func (a *app) manage(
-	ctx context.Context, servers []config.Server, f *serverFlags, adjust func(*mcpwire.ManageOptions),
+	ctx context.Context, servers []config.Server, f *serverFlags, prepare func(*mcpwire.ManageOptions, *stopper),
 	work func(context.Context, *manager.Manager) error,
 ) error {
 	ctx, stop := catchSignals(ctx)
 	defer stop.release()
 	o := a.manageOptions(servers, f)
-	adjust(&o)
 	o.Telemetry = a.observed.follow(ctx)
+	prepare(&o, stop)
 	m := mcpwire.Manage(withConnectTimeouts(servers), o)
 	err := work(ctx, m)
 	if f.verbose {

@@ -134,6 +134,6 @@ func (p *promptFilling) unknown(known []mcp.Prompt) error {
 	for _, one := range known {
 		names = append(names, one.Name)
 	}
-	return usagef("%s has no prompt %q%s (\"mcpwire prompts %s\" lists them)",
-		p.target.Name, p.name, didYouMean(p.name, names), p.target.again)
+	return usagef("%s has no prompt %q%s (\"%s\" lists them)",
+		p.target.Name, p.name, didYouMean(p.name, names), p.target.line("prompts"))
 }

@@ -126,6 +126,7 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"resources", "pipe"}, false},
 		{[]string{"read", "pipe", "x://missing"}, false},
 		{[]string{"skills", "pipe"}, false},
+		{[]string{"shell", "pipe", "-c", "read x://missing"}, false},
 		{[]string{"skill", "pipe", "skill://x/SKILL.md"}, false},
 		{[]string{"prompts", "web"}, false},
 		{[]string{"complete", "web", "p", "a=missing"}, false},

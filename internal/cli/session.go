@@ -26,6 +26,9 @@ var errInterrupted = errors.New("interrupted")
 func (a *app) withClient(
 	ctx context.Context, t target, f *serverFlags, work func(ctx context.Context, c *client.Client) error,
 ) (err error) {
+	if a.within != nil {
+		return a.within.withClientOf(ctx, t, work)
+	}
 	k, err := a.newAsker(f.ask, f.verbose)
 	if err != nil {
 		return err
@@ -121,7 +124,14 @@ func longer(timeout *time.Duration, usual time.Duration) time.Duration {
 
 // callOptions are those of a tool call. Progress extends the default timeout, never one that was asked for.
 func callOptions(s config.Server) *client.CallOptions {
+	var timeout time.Duration
+	if s.Timeout != nil {
+		if timeout = *s.Timeout; timeout == 0 {
+			timeout = -1
+		}
+	}
 	return &client.CallOptions{
+		Timeout:          timeout, // which a connection that was there before does not know
 		ExtendOnProgress: s.Timeout == nil,
 		Limit:            longer(s.Timeout, transport.DefaultLimit),
 	}
@@ -159,8 +169,9 @@ type stopper struct {
 	hurried context.Context
 	hurry   context.CancelFunc // makes the shutdown hurry
 
-	mu       sync.Mutex
-	shutting bool
+	mu          sync.Mutex
+	shutting    bool
+	interrupted func() bool
 }
 
 // catchSignals returns a context that the first signal ends. A broken pipe to standard output is an error of the write
@@ -181,19 +192,41 @@ func catchSignals(parent context.Context) (context.Context, *stopper) {
 }
 
 func (s *stopper) listen() {
-	for first := true; ; first = false {
+	for first := true; ; {
 		select {
 		case <-s.done:
 			return
-		case <-s.caught:
+		case caught := <-s.caught:
+			if caught == os.Interrupt && s.heeded() {
+				continue
+			}
 			s.cancel(errInterrupted)
 			s.mu.Lock()
 			if !first || s.shutting {
 				s.hurry()
 			}
 			s.mu.Unlock()
+			first = false
 		}
 	}
+}
+
+// setInterrupt has Ctrl-C told to heed, which reports whether that is all that comes of it, until the shutdown begins.
+func (s *stopper) setInterrupt(heed func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.interrupted = heed
+}
+
+// heeded reports whether an interrupt has been dealt with.
+func (s *stopper) heeded() bool {
+	s.mu.Lock()
+	heed := s.interrupted
+	if s.shutting {
+		heed = nil
+	}
+	s.mu.Unlock()
+	return heed != nil && heed()
 }
 
 // closing returns the context of the shutdown: from now on the first signal hurries it.

@@ -112,8 +112,8 @@ func (s *skillReading) entry(ctx context.Context, c *client.Client) (*mcp.Skill,
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, usagef("%s lists no skill %q%s (\"mcpwire skills %s\" lists them; another may be named by its URI)",
-			s.target.Name, s.skill, didYouMean(s.skill, names), s.target.again)
+		return nil, usagef("%s lists no skill %q%s (\"%s\" lists them; another may be named by its URI)",
+			s.target.Name, s.skill, didYouMean(s.skill, names), s.target.line("skills"))
 	}
 	return nil, usagef("%s has several skills %q; name one by its URI: %s", s.target.Name, s.skill, either(uris))
 }

@@ -120,7 +120,16 @@ func (f *outputFlag) Set(text string) error {
 // A target is the server that a command line means, and how to mean it again.
 type target struct {
 	config.Server
-	again string // what stands for it in a command line
+	again   string // what stands for it in a command line; empty in a shell that has chosen it
+	inShell bool   // command lines are those of the shell
+}
+
+// line is the command line of a command for the same server.
+func (t target) line(command string) string {
+	if !t.inShell {
+		command = "mcpwire " + command
+	}
+	return strings.TrimRight(command+" "+t.again, " ")
 }
 
 // newTarget is a server with the flags that are stronger than its entry.
@@ -128,7 +137,7 @@ func newTarget(s config.Server, again string, f *serverFlags) target {
 	if f.timeout.value != nil {
 		s.Timeout = f.timeout.value
 	}
-	return target{s, again}
+	return target{Server: s, again: again}
 }
 
 // adHoc is a program given behind "--".
@@ -151,6 +160,9 @@ func splitAtDash(cmd *cobra.Command, args []string) (before, command []string, e
 
 // onlyServer returns the target of a command that takes nothing but a server.
 func (a *app) onlyServer(cmd *cobra.Command, args []string, f *serverFlags) (target, error) {
+	if a.within != nil {
+		return a.within.onlyTarget(cmd, args, f)
+	}
 	names, command, err := splitAtDash(cmd, args)
 	switch {
 	case err != nil:
@@ -178,6 +190,9 @@ type operand struct {
 
 // serverAnd returns the target of a command that takes a server and an operand, and the words from the operand on.
 func (a *app) serverAnd(cmd *cobra.Command, words []string, f *serverFlags, o operand) (target, []string, error) {
+	if a.within != nil {
+		return a.within.targetAnd(cmd, words, f, o)
+	}
 	words, command, err := splitAtDash(cmd, words)
 	switch {
 	case err != nil:

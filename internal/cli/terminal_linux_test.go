@@ -83,10 +83,16 @@ func (s *screen) read() {
 // await waits until the text is shown, or with an empty text until the command has closed the terminal.
 func (s *screen) await(text string) string {
 	s.t.Helper()
+	return s.awaitBehind(0, text)
+}
+
+// awaitBehind is await for what is shown behind the first bytes, and returns that.
+func (s *screen) awaitBehind(seen int, text string) string {
+	s.t.Helper()
 	over := time.After(30 * time.Second)
 	for {
 		s.mu.Lock()
-		shown, ended, grown := s.text, s.ended, s.grown
+		shown, ended, grown := s.text[seen:], s.ended, s.grown
 		s.mu.Unlock()
 		switch {
 		case text != "" && strings.Contains(shown, text), text == "" && ended:

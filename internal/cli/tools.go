@@ -31,7 +31,7 @@ With --output json they come as {"tools":[...]}, with their schemas as the serve
   mcpwire tools demo
   mcpwire tools -- npx -y some-mcp-server`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
+			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 && !a.hasServer() {
 				return a.allTools(cmd.Context(), f)
 			}
 			t, err := a.onlyServer(cmd, args, f)

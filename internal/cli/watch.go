@@ -89,7 +89,7 @@ func (w *watching) run(cmd *cobra.Command, words []string) error {
 		w.servers[s.Name] = newWatchedServer(w, s)
 		w.names = max(w.names, len([]rune(s.Name)))
 	}
-	return w.manage(cmd.Context(), servers, &w.flags, w.adjust, w.watch)
+	return w.manage(cmd.Context(), servers, &w.flags, w.prepare, w.watch)
 }
 
 // chosen returns the servers to watch.
@@ -123,7 +123,7 @@ func (w *watching) chosen(cmd *cobra.Command, words []string) ([]config.Server, 
 }
 
 // adjust has the manager tell us what happens.
-func (w *watching) adjust(o *mcpwire.ManageOptions) {
+func (w *watching) prepare(o *mcpwire.ManageOptions, _ *stopper) {
 	o.LogLevel = w.flags.level.level
 	o.Logger = w.console.warnings()
 	o.Client.OnError = func(err error) {
