@@ -107,7 +107,7 @@ func checkJSON(text []byte) error {
 	if v.IsValid() {
 		return nil
 	}
-	err := v.Compact()
+	err := v.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
 	if at, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		err = at.Err
 	}

@@ -29,15 +29,22 @@ While the tool reports progress, the call goes on for up to 10 minutes, unless -
 
 A server that asks for input is answered by whoever is at the terminal, or from the files of --answer: JSON such as
 {"elicit": [{"match": "table", "content": {"name": "Ada"}}], "sample": [{"text": "Yes."}]}. Without an answer the exit
-code is 1, and standard error tells what was asked.`,
+code is 1, and standard error tells what was asked.
+
+With --each the tool is called once for each line of a file. Each line gets one line with its number: the result, or
+an error of a kind. With --results the results are kept, and the same command goes on where an earlier run was ended: a
+call that may have run is not made again. The exit code is then 3 if tools reported errors, 5 if some lines failed, 1
+if all did.`,
 		Example: `  mcpwire call demo add a=2 b=40
   mcpwire call demo echo message='hello there' --output json
+  mcpwire call demo add b=40 --each sums.jsonl --parallel 4 --results done.jsonl
   mcpwire call echo message=hi -- npx -y @modelcontextprotocol/server-everything stdio`,
 		RunE: c.run,
 	}
 	c.flags.add(cmd)
 	cmd.Flags().Var(&c.flags.level, "level", "show the server's log messages of `LEVEL` and above on standard error")
 	c.flags.ask.add(cmd)
+	c.each.add(cmd)
 	cmd.Flags().StringVar(&c.base, "args", "", "arguments as a JSON object: `JSON`, @FILE, or - for standard input")
 	return cmd
 }
@@ -51,11 +58,19 @@ type toolCall struct {
 	tool   string
 	given  json.RawMessage // read from base; nil for none
 	single []argument
+	each   eachFlags
 }
 
 func (c *toolCall) run(cmd *cobra.Command, words []string) error {
+	many, err := c.each.check(cmd)
+	if err != nil {
+		return err
+	}
 	if err := c.parse(cmd, words); err != nil {
 		return err
+	}
+	if many {
+		return c.runBatch(cmd)
 	}
 	return c.withClient(cmd.Context(), c.target, &c.flags, c.call)
 }
@@ -76,9 +91,17 @@ func (c *toolCall) parse(cmd *cobra.Command, words []string) (err error) {
 	return err
 }
 
+// allowed returns why the server's entry keeps the tool out; nil if it lets it through.
+func (c *toolCall) allowed() error {
+	if c.target.Tools.Allows(c.tool) {
+		return nil
+	}
+	return usagef("%s: the tool %q is not allowed by the server's entry in %s", c.target.Name, c.tool, c.target.Origin)
+}
+
 func (c *toolCall) call(ctx context.Context, conn *client.Client) error {
-	if !c.target.Tools.Allows(c.tool) {
-		return usagef("%s: the tool %q is not allowed by the server's entry in %s", c.target.Name, c.tool, c.target.Origin)
+	if err := c.allowed(); err != nil {
+		return err
 	}
 	c.console.say("listing the tools of " + c.target.Name)
 	tools, err := listedTools(ctx, conn, c.target)
@@ -146,11 +169,9 @@ func (c *toolCall) show(result *mcp.CallToolResult) error {
 	if !c.flags.output.json {
 		return c.out.show(resultText(result))
 	}
-	encoded, err := mcp.Encode(result)
+	encoded, err := encodedResult(result)
 	if err != nil {
 		return err
 	}
-	return c.printJSON(exact(encoded, map[string]json.RawMessage{
-		"structuredContent": result.StructuredContent, "_meta": result.Meta,
-	}))
+	return c.printJSON(encoded)
 }

@@ -18,7 +18,7 @@ func TestTheExamplesOfThePagesWork(t *testing.T) {
 		t.Skip(err)
 	}
 	for page, least := range map[string]int{
-		"asking": 1, "import": 2, "install": 2, "machine-logins": 1, "shell": 2, "skills": 2, "trace": 2, "watch": 2,
+		"asking": 1, "batch": 2, "import": 2, "install": 2, "machine-logins": 1, "shell": 2, "skills": 2, "trace": 2, "watch": 2,
 	} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()

@@ -165,6 +165,7 @@ func exitCode(err error) int {
 	several, some := errors.AsType[*someError](err)
 	status, stoodIn := errors.AsType[*statusError](err)
 	_, entries := errors.AsType[*brokenError](err)
+	lines, batch := errors.AsType[*batchError](err)
 	examined, doctored := errors.AsType[*doctorError](err)
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -175,6 +176,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case tool:
 		return exitToolError
+	case batch:
+		return lines.code
 	case doctored:
 		return examined.code()
 	case errors.Is(err, transport.ErrLoginRequired), some && several.login:

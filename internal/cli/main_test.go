@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("MCPWIRE_KEYCHAIN", "off") // tests leave the user's alone
 	testscript.Main(tests{m}, map[string]func(){
 		"mcpwire": runProgram, "fakeserver": runFakeServer, "browser": runBrowser, "telltale": runTelltale,
-		"askingserver": runAskingServer,
+		"askingserver": runAskingServer, "tally": runTally,
 	})
 }
 

@@ -123,6 +123,7 @@ func TestNoCommandShowsASecretInWhatItTellsOfTheRun(t *testing.T) {
 		{[]string{"tools", "pipe"}, true},
 		{[]string{"call", "pipe", "tell", "token=" + planted}, true},
 		{[]string{"call", "pipe", "missing"}, false},
+		{[]string{"call", "pipe", "tell", "--each", file}, true},
 		{[]string{"resources", "pipe"}, false},
 		{[]string{"read", "pipe", "x://missing"}, false},
 		{[]string{"skills", "pipe"}, false},
